@@ -1,0 +1,68 @@
+# Every target sets up .venv by itself; `make help` lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint docs bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+REQUIREMENTS := pyproject.toml constraints.txt
+
+WORKERS ?= 2
+# Compiled programs are kept between runs. Each worker is one process with XLA's own threads, which
+# sleep when idle; BLAS threads spin, so NumPy and SciPy get one thread for each worker.
+TEST_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.cache/jax" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+ON_CPU := JAX_PLATFORMS=$${JAX_PLATFORMS:-cpu}
+PYTEST := $(BIN)/python -m pytest
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: $(REQUIREMENTS)
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) -e '.[test,plot,xarray,dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@$(PIP_INSTALL) -e '.[docs]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	@echo "installing the peers to measure against"
+	@$(PIP_INSTALL) -e '.[bench]'
+	@touch $@
+
+setup: $(VENV)/.installed  ## create .venv with everything the tests need
+
+demo: setup  ## run one example and draw it
+	$(BIN)/zitter run examples/softcore-hydrogen.toml --out demo-output
+	$(BIN)/zitter plot demo-output -o demo-output/demo.png
+	@echo "The picture is demo-output/demo.png"
+
+test: setup  ## the fast tests, on the CPU
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n $(WORKERS)
+
+test-all: setup  ## every test; those for GPUs where there is one
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n $(WORKERS) -m "not gpu and not multiprocess"
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -m "multiprocess and not gpu" || test $$? -eq 5
+	@if $(BIN)/python -c 'import jax, sys; sys.exit(jax.default_backend() == "cpu")' 2>/dev/null; \
+	then $(TEST_ENV) $(PYTEST) -q -m gpu || test $$? -eq 5; \
+	else echo "no GPU here: the tests marked gpu are left out"; fi
+
+lint: setup  ## ruff and pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "The documentation is docs/_build/html/index.html"
+
+bench: $(VENV)/.installed-bench  ## measure against the peers
+	$(BIN)/zitter bench
+
+clean:  ## remove .venv, caches and everything built
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis build dist demo-output docs/_build
+	rm -rf src/*.egg-info
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

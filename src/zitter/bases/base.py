@@ -1,0 +1,46 @@
+"""What a state is expanded in: a shape, an inner product, and names for its axes."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Basis(eqx.Module):
+    """Coefficients live in an array of `shape`; the metric (overlap) lives here, not in operators.
+
+    ⟨φ|ψ⟩ = φ† S ψ. For grids S is a number (the cell volume); for B-splines a banded matrix.
+    """
+
+    shape: eqx.AbstractVar[tuple[int, ...]]
+
+    @property
+    @abc.abstractmethod
+    def orthonormal(self) -> bool:
+        """Whether S is a multiple of one, so that Hψ needs no solve with S."""
+
+    @abc.abstractmethod
+    def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
+        """⟨bra|ket⟩."""
+
+    @abc.abstractmethod
+    def axes(self) -> dict[str, Any]:
+        """Names and coordinate values of the axes, as they are written to files."""
+
+    @property
+    def size(self) -> int:
+        total = 1
+        for n in self.shape:
+            total *= n
+        return total
+
+    def norm(self, psi: jax.Array) -> jax.Array:
+        """‖ψ‖ = √⟨ψ|ψ⟩."""
+        return jnp.sqrt(jnp.real(self.inner(psi, psi)))
+
+    def normalize(self, psi: jax.Array) -> jax.Array:
+        return psi / self.norm(psi).astype(jnp.real(psi).dtype)

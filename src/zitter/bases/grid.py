@@ -1,0 +1,114 @@
+"""Uniform Cartesian grids in one to three dimensions, for one particle or several on a line.
+
+    zt.Grid(1024, 0.2)                        a line of 1024 points, spacing 0.2 bohr
+    zt.Grid((64, 64, 64), 0.3, "periodic")    a periodic box
+    zt.Grid((256, 256), 0.2, particles=2)     two particles on a line: axes x1, x2
+
+Points lie at x_i = center + (i − (n−1)/2)·h. With the boundary "zero" ψ vanishes one spacing
+beyond the end points; with "periodic" the box has length n·h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.bases.base import Basis
+
+Boundary = Literal["zero", "periodic"]
+
+
+class Grid(Basis):
+    """A uniform grid; S is the cell volume h₁h₂h₃, so that Σ|ψ|²·volume = 1."""
+
+    shape: tuple[int, ...] = eqx.field(static=True)
+    spacing: tuple[float, ...] = eqx.field(static=True)
+    boundary: Boundary = eqx.field(static=True)
+    center: tuple[float, ...] = eqx.field(static=True)
+    particles: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        spacing: float | str | Sequence[float],
+        boundary: Boundary = "zero",
+        *,
+        center: float | Sequence[float] = 0.0,
+        particles: int = 1,
+    ):
+        runtime.settings()
+        lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
+        if not 1 <= len(lengths) <= 3:
+            raise checks.InputError("shape", f"must have 1, 2 or 3 axes, but has {len(lengths)}")
+        self.shape = tuple(checks.integer("shape", n, 3) for n in lengths)
+        ndim = len(self.shape)
+        self.spacing = _per_axis("spacing", spacing, ndim, checks.positive)
+        self.center = _per_axis("center", center, ndim, checks.scalar)
+        self.boundary = checks.choice("boundary", boundary, ("zero", "periodic"))
+        self.particles = checks.integer("particles", particles, 1)
+        if ndim % self.particles:
+            raise checks.InputError(
+                "particles", f"must divide the number of axes ({ndim}), but is {particles}"
+            )
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dimension(self) -> int:
+        """Space dimension of one particle."""
+        return self.ndim // self.particles
+
+    @property
+    def orthonormal(self) -> bool:
+        return True
+
+    @property
+    def volume(self) -> float:
+        """Volume h₁h₂h₃ of one cell."""
+        return float(np.prod(self.spacing))
+
+    def points(self, axis: int) -> np.ndarray:
+        """Coordinates along one axis."""
+        n, h = self.shape[axis], self.spacing[axis]
+        return self.center[axis] + (np.arange(n) - (n - 1) / 2) * h
+
+    def coordinates(self, particle: int = 0) -> tuple[np.ndarray, ...]:
+        """Coordinates (x[, y[, z]]) of one particle, shaped to broadcast over the grid."""
+        first = particle * self.dimension
+        return tuple(
+            self.points(axis).reshape([-1 if a == axis else 1 for a in range(self.ndim)])
+            for axis in range(first, first + self.dimension)
+        )
+
+    def axis_names(self) -> tuple[str, ...]:
+        letters = "xyz"[: self.dimension]
+        if self.particles == 1:
+            return tuple(letters)
+        return tuple(f"{c}{p + 1}" for p in range(self.particles) for c in letters)
+
+    def axes(self) -> dict[str, np.ndarray]:
+        return {name: self.points(axis) for axis, name in enumerate(self.axis_names())}
+
+    def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
+        """⟨bra|ket⟩ = h₁h₂h₃ Σ bra* ket."""
+        return jnp.vdot(bra, ket) * self.volume
+
+    def sample(self, function) -> jax.Array:
+        """ψ from a function of the coordinates, at the grid points (not normalized)."""
+        coordinates = [jnp.asarray(x) for p in range(self.particles) for x in self.coordinates(p)]
+        return jnp.broadcast_to(function(*coordinates), self.shape)
+
+
+def _per_axis(key, value, ndim, check) -> tuple[float, ...]:
+    values = [value] * ndim if np.ndim(value) == 0 else list(value)
+    if len(values) != ndim:
+        raise checks.InputError(key, f"must have {ndim} value(s), but has {len(values)}")
+    return tuple(float(check(key, v, "length")) for v in values)

@@ -1,0 +1,162 @@
+"""Checks of user input, in one sentence form: `key: must …, but is …`.
+
+Constructors call these functions, so a value is judged in one place whether it comes from Python,
+from a TOML file or from `--set`. Traced values (inside `jax.grad` or `jax.vmap`) pass unjudged.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from zitter import units
+
+
+class ZitterError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(ZitterError, ValueError):
+    """A value that cannot be used, with the key that carries it (`laser.intensity`)."""
+
+    def __init__(self, key: str, message: str):
+        self.key = key
+        self.message = message
+        super().__init__(f"{key}: {message}" if key else message)
+
+    def under(self, prefix: str) -> InputError:
+        """The same error seen from one level higher up: `intensity` becomes `laser.intensity`."""
+        if not prefix:
+            return self
+        return InputError(f"{prefix}.{self.key}" if self.key else prefix, self.message)
+
+
+class RunError(ZitterError, RuntimeError):
+    """A run that started and could not go on; the text says what is saved where."""
+
+
+def is_traced(value: Any) -> bool:
+    """Whether `value` is being transformed by JAX, so that it has no number yet."""
+    import jax
+    from jax.core import Tracer
+
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))
+
+
+def scalar(key: str, value: Any, dimension: str | None = None) -> Any:
+    """A finite real number in atomic units, as a NumPy scalar (an array to JAX, never a static).
+
+    With `dimension` ("length", "intensity", …) strings such as "800 nm" are converted.
+    """
+    if is_traced(value):
+        return value
+    if isinstance(value, str):
+        if dimension is None:
+            raise InputError(key, f'must be a number, but is "{value}"')
+        try:
+            value = units.parse(value, dimension)
+        except ValueError as error:
+            raise InputError(key, str(error)) from None
+    if isinstance(value, bool | np.bool_) or _is_nested(value):
+        raise InputError(key, f"must be one number, but is {value!r}")
+    try:
+        # float() of a NumPy complex number only warns, and drops the imaginary part.
+        number = float("" if np.iscomplexobj(value) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(key, f"must be a number, but is {value!r}") from None
+    if not math.isfinite(number):
+        raise InputError(key, f"must be finite, but is {number}")
+    return np.float64(number)
+
+
+def as_given(value: Any) -> str:
+    """A number the way people write it in input: -1e14, 0.5, 1e-5; strings stay as they are."""
+    if isinstance(value, str):
+        return value.strip()
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), f"{float(value):g}")
+
+
+def _is_nested(value: Any) -> bool:
+    try:
+        return np.ndim(value) != 0
+    except ValueError:  # lists of unequal lengths
+        return True
+
+
+def positive(key: str, value: Any, dimension: str | None = None) -> Any:
+    number = scalar(key, value, dimension)
+    if not is_traced(number) and not number > 0:
+        raise InputError(key, f"must be positive, but is {as_given(value)}")
+    return number
+
+
+def non_negative(key: str, value: Any, dimension: str | None = None) -> Any:
+    number = scalar(key, value, dimension)
+    if not is_traced(number) and not number >= 0:
+        raise InputError(key, f"must not be negative, but is {as_given(value)}")
+    return number
+
+
+def integer(key: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(key, f"must be a whole number, but is {value!r}")
+    value = int(value)
+    if minimum is not None and value < minimum:
+        raise InputError(key, f"must be at least {minimum}, but is {value}")
+    if maximum is not None and value > maximum:
+        raise InputError(key, f"must be at most {maximum}, but is {value}")
+    return value
+
+
+def choice(key: str, value: Any, allowed: Iterable[Any]) -> Any:
+    allowed = list(allowed)
+    if value not in allowed:
+        names = ", ".join(repr(item) for item in allowed)
+        raise InputError(key, f"must be one of {names}, but is {value!r}")
+    return value
+
+
+def boolean(key: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(key, f"must be true or false, but is {value!r}")
+    return bool(value)
+
+
+def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        names = " or ".join(k.__name__ for k in kinds)
+        article = "an" if names[0].lower() in "aeiou" else "a"
+        raise InputError(key, f"must be {article} {names}, but is {value!r}")
+    return value
+
+
+def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> Any:
+    """A finite array of numbers; `shape` may hold None where any length will do."""
+    if is_traced(value):
+        return value
+    try:
+        result = np.asarray(value)
+        if result.dtype.kind in "iub":
+            result = result.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(key, f"must be an array of numbers, but is {value!r}") from None
+    if result.dtype.kind not in "fc":
+        raise InputError(key, f"must be an array of numbers, but holds {result.dtype}")
+    if shape is not None:
+        fits = result.ndim == len(shape) and all(
+            want is None or want == have for want, have in zip(shape, result.shape, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            have = ", ".join(map(str, result.shape))
+            raise InputError(key, f"must have shape ({wanted}), but has shape ({have})")
+    if not np.all(np.isfinite(result)):
+        bad = int(np.size(result) - np.count_nonzero(np.isfinite(result)))
+        places = "1 place" if bad == 1 else f"{bad} places"
+        raise InputError(key, f"must be finite everywhere, but is not at {places}")
+    return result

@@ -1,0 +1,39 @@
+"""What an eigensolver is: the lowest states of a Hermitian H, with residuals."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Hamiltonian
+
+
+class Eigensolver(eqx.Module):
+    """A method for Hφ = Eφ."""
+
+    def check(self, H: Hamiltonian, n: int) -> None:
+        if not H.operator.hermitian:
+            raise Unsupported(
+                f"{type(self).__name__} needs a Hermitian Hamiltonian; use H.static, "
+                "which leaves absorbers out"
+            )
+
+    @abc.abstractmethod
+    def solve(self, H: Hamiltonian, n: int) -> tuple[Any, Any, dict[str, Any]]:
+        """(energies, states of unit norm in the basis' metric, information)."""
+
+
+def residual_norms(H: Hamiltonian, energies: Any, states: jax.Array) -> np.ndarray:
+    """‖Hφ − Eφ‖ for each state."""
+
+    @jax.jit
+    def one(energy, state):
+        return H.basis.norm(H.apply(state) - energy.astype(state.dtype) * state)
+
+    return np.asarray([one(jnp.asarray(e), s) for e, s in zip(energies, states, strict=True)])

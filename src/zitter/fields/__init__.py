@@ -1,0 +1,23 @@
+"""Laser pulses: A(t) and E(t) = −dA/dt in atomic units."""
+
+from zitter.fields.base import Field
+from zitter.fields.gaussian import Gaussian
+from zitter.fields.half_cycle import HalfCycle
+from zitter.fields.sine_squared import SineSquared
+from zitter.fields.sine_squared_field import SineSquaredField
+from zitter.fields.static import Static
+from zitter.fields.sum import FieldSum
+from zitter.fields.tabulated import Tabulated
+from zitter.fields.trapezoid import Trapezoid
+
+__all__ = [
+    "Field",
+    "FieldSum",
+    "Gaussian",
+    "HalfCycle",
+    "SineSquared",
+    "SineSquaredField",
+    "Static",
+    "Tabulated",
+    "Trapezoid",
+]

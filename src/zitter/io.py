@@ -1,0 +1,149 @@
+"""Files: HDF5 that reads as NetCDF-4, written whole or not at all.
+
+Every variable has named dimensions (HDF5 dimension scales), `units` and `long_name`. Complex
+numbers are kept as a trailing dimension `complex` of length 2 (real, imaginary part).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zitter import checks
+
+
+@dataclasses.dataclass
+class Variable:
+    """One array with the names of its dimensions."""
+
+    data: np.ndarray
+    dims: tuple[str, ...]
+    units: str = "a.u."
+    long_name: str = ""
+
+
+@dataclasses.dataclass
+class Dataset:
+    """Variables and attributes; a variable named like a dimension is its coordinate."""
+
+    variables: dict[str, Variable]
+    attributes: dict[str, Any]
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place only when the block succeeds."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(path: str | os.PathLike[str], dataset: Dataset) -> None:
+    import h5py
+
+    with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
+        sizes: dict[str, int] = {}
+        for name, variable in dataset.variables.items():
+            stored, dims = _stored(variable)
+            if len(dims) != stored.ndim:
+                raise ValueError(f"{name}: {stored.ndim} axes but dimensions {dims}")
+            for dim, size in zip(dims, stored.shape, strict=True):
+                if sizes.setdefault(dim, size) != size:
+                    raise ValueError(f"dimension {dim} has length {sizes[dim]} and {size}")
+        scales = {}
+        for dim, size in sizes.items():
+            coordinate = dataset.variables.get(dim)
+            if coordinate is not None:
+                scale = file.create_dataset(dim, data=_stored(coordinate)[0])
+                _describe(scale, coordinate)
+                scale.make_scale(dim)
+            else:
+                scale = file.create_dataset(dim, data=np.zeros(size, np.float32))
+                # NetCDF's mark for a dimension that has no coordinate values.
+                scale.make_scale(f"This is a netCDF dimension but not a netCDF variable.{size:10d}")
+            scales[dim] = scale
+        for name, variable in dataset.variables.items():
+            if name in scales:
+                continue
+            stored, dims = _stored(variable)
+            item = file.create_dataset(name, data=stored)
+            _describe(item, variable)
+            for axis, dim in enumerate(dims):
+                item.dims[axis].attach_scale(scales[dim])
+        for key, value in dataset.attributes.items():
+            file.attrs[key] = value if isinstance(value, str) else json.dumps(value)
+
+
+def read(path: str | os.PathLike[str]) -> Dataset:
+    import h5py
+
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise checks.InputError(
+            "file", f'must be a readable result file, but "{path}" is not: {error}'
+        ) from None
+    with file:
+        variables = {}
+        for name, item in file.items():
+            label = item.attrs.get("NAME", b"")
+            label = label.decode() if isinstance(label, bytes) else str(label)
+            if "not a netCDF variable" in label:
+                continue
+            dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
+            data = item[()]
+            if dims and dims[-1] == "complex":
+                data, dims = data[..., 0] + 1j * data[..., 1], dims[:-1]
+            variables[name] = Variable(
+                data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))
+            )
+        return Dataset(variables, dict(file.attrs))
+
+
+def to_xarray(dataset: Dataset) -> Any:
+    import xarray
+
+    coordinates, data = {}, {}
+    for name, v in dataset.variables.items():
+        entry = (v.dims, v.data, {"units": v.units, "long_name": v.long_name})
+        (coordinates if v.dims == (name,) else data)[name] = entry
+    return xarray.Dataset(data, coordinates, dataset.attributes)
+
+
+def _stored(variable: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
+    data = np.asarray(variable.data)
+    if np.iscomplexobj(data):
+        return np.stack([data.real, data.imag], axis=-1), (*variable.dims, "complex")
+    return data, tuple(variable.dims)
+
+
+def _describe(item: Any, variable: Variable) -> None:
+    item.attrs["units"] = variable.units
+    item.attrs["long_name"] = variable.long_name
+
+
+def _dimension(item: Any, axis: int, name: str) -> str:
+    if item.is_scale:
+        return name
+    scales = item.dims[axis]
+    return scales[0].name.lstrip("/") if len(scales) else f"dim_{axis}"

@@ -1,0 +1,30 @@
+"""What is measured along a run."""
+
+from zitter.observables.base import Observable
+from zitter.observables.basic import (
+    Acceleration,
+    Density,
+    Dipole,
+    Energy,
+    Flux,
+    Ionization,
+    Momentum,
+    Norm,
+    Position,
+)
+from zitter.observables.populations import InstantaneousPopulations, Populations
+
+__all__ = [
+    "Acceleration",
+    "Density",
+    "Dipole",
+    "Energy",
+    "Flux",
+    "InstantaneousPopulations",
+    "Ionization",
+    "Momentum",
+    "Norm",
+    "Observable",
+    "Populations",
+    "Position",
+]

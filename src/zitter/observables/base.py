@@ -1,0 +1,63 @@
+"""What is measured along a run.
+
+An observable with `every` = 1 is evaluated inside the compiled loop at each record. One with a
+larger `every`, or one that needs the host (`on_host`), is evaluated between segments, at each
+`every`-th record.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from zitter.bases.grid import Grid
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Hamiltonian
+
+
+class Observable(eqx.Module):
+    """A number or an array made from ψ(t)."""
+
+    every: eqx.AbstractVar[int]
+    name: eqx.AbstractClassVar[str]
+    long_name: eqx.AbstractClassVar[str]
+    units: eqx.AbstractClassVar[str]
+
+    @property
+    def on_host(self) -> bool:
+        return False
+
+    def prepare(self, H: Hamiltonian, eigenstates: Callable[..., Any]) -> Observable:
+        """Checked and made ready for this Hamiltonian."""
+        return self
+
+    @abc.abstractmethod
+    def evaluate(self, H: Hamiltonian, psi: jax.Array, t: Any) -> Any: ...
+
+    def dims(self, H: Hamiltonian) -> tuple[tuple[str, np.ndarray | None], ...]:
+        """Names and coordinates of the value's axes."""
+        return ()
+
+
+def require_grid(observable: Observable, H: Hamiltonian) -> Grid:
+    if not isinstance(H.basis, Grid):
+        raise Unsupported(
+            f"{type(observable).__name__} is defined on grids, not on a {type(H.basis).__name__}"
+        )
+    return H.basis
+
+
+def vector_dims(grid: Grid) -> tuple[tuple[str, np.ndarray | None], ...]:
+    """A vector in space has the axis `component`; on a line it is a number."""
+    return () if grid.dimension == 1 else (("component", None),)
+
+
+def as_vector(values: list[jax.Array]) -> jax.Array:
+    import jax.numpy as jnp
+
+    return values[0] if len(values) == 1 else jnp.stack(values)

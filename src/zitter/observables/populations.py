@@ -1,0 +1,83 @@
+"""Populations |⟨φ_n|ψ⟩|² of field-free and of instantaneous eigenstates."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.observables.base import Observable
+
+
+def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:
+    return jnp.abs(jax.vmap(lambda phi: H.basis.inner(phi, psi))(states)) ** 2
+
+
+class Populations(Observable):
+    """|⟨φ_n|ψ⟩|² of given states, or of the lowest `n` eigenstates of H.static."""
+
+    states: Any
+    n: int = eqx.field(static=True)
+    every: int = eqx.field(static=True)
+    name: ClassVar[str] = "populations"
+    long_name: ClassVar[str] = "populations of field-free eigenstates"
+    units: ClassVar[str] = "1"
+
+    def __init__(self, states: Any = None, n: int | None = None, every: int = 1):
+        if (states is None) == (n is None):
+            raise checks.InputError("n", "must be given instead of states, or states instead of n")
+        self.states = None if states is None else jnp.asarray(states)
+        self.n = len(states) if n is None else checks.integer("n", n, 1)
+        self.every = checks.integer("every", every, 1)
+
+    def prepare(self, H, eigenstates):
+        states = self.states
+        if states is None:
+            states = eigenstates(H.static, self.n).states
+        if states.shape[1:] != H.basis.shape:
+            raise checks.InputError(
+                "states", f"must have shape (n, *{H.basis.shape}), but has {states.shape}"
+            )
+        return Populations(states, every=self.every)
+
+    def evaluate(self, H, psi, t):
+        return _overlaps(H, self.states.astype(psi.dtype), psi)
+
+    def dims(self, H):
+        return (("state", np.arange(self.n)),)
+
+
+class InstantaneousPopulations(Observable):
+    """|⟨φ_n(t)|ψ⟩|² of the lowest `n` eigenstates of H(t), solved anew at each record it is due."""
+
+    n: int = eqx.field(static=True)
+    every: int = eqx.field(static=True)
+    eigenstates: Any = eqx.field(static=True)
+    name: ClassVar[str] = "instantaneous_populations"
+    long_name: ClassVar[str] = "populations of the eigenstates of H(t)"
+    units: ClassVar[str] = "1"
+
+    def __init__(self, n: int = 3, every: int = 1):
+        self.n = checks.integer("n", n, 1)
+        self.every = checks.integer("every", every, 1)
+        self.eigenstates = None
+
+    @property
+    def on_host(self) -> bool:
+        return True
+
+    def prepare(self, H, eigenstates):
+        ready = InstantaneousPopulations(self.n, self.every)
+        object.__setattr__(ready, "eigenstates", eigenstates)
+        return ready
+
+    def evaluate(self, H, psi, t):
+        frozen = type(H)(H.basis, H.fixed, H.changing).at(t)
+        return _overlaps(H, self.eigenstates(frozen, self.n).states.astype(psi.dtype), psi)
+
+    def dims(self, H):
+        return (("state", np.arange(self.n)),)

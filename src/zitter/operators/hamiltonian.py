@@ -1,0 +1,142 @@
+"""The Hamiltonian: operators with time factors on one basis.
+
+    H(t) = H_static + Σ_j c_j(t) O_j + Σ_k O_k(t) − i W
+
+`at(t)` freezes time; `mix` gives the linear combinations Σ_n w_n H(t_n) that Magnus schemes need.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zitter.bases.base import Basis
+from zitter.operators.base import Operator, Unsupported, cast_reals
+from zitter.operators.sums import add
+
+
+class TimeDependent(eqx.Module):
+    """A part of the Hamiltonian that changes with time."""
+
+    @abc.abstractmethod
+    def at(self, t: Any) -> Operator: ...
+
+
+class Driven(TimeDependent):
+    """c(t) O: light, or anything switched."""
+
+    factor: Callable[[Any], Any]
+    operator: Operator
+
+    def at(self, t: Any) -> Operator:
+        return self.operator.scaled(self.factor(t))
+
+
+class Moving(TimeDependent):
+    """O(t) made anew at each time: moving nuclei, any V(x, t)."""
+
+    build: Callable[[Any], Operator]
+
+    def at(self, t: Any) -> Operator:
+        return self.build(t)
+
+
+class Absorbing(eqx.Module):
+    """−iW, an absorbing potential: part of H(t), but not of `H.static`."""
+
+    operator: Operator
+
+
+class Mask(eqx.Module):
+    """A factor M(x)^{Δt/τ} applied after each step, with 0 ≤ M ≤ 1."""
+
+    log_rate: jax.Array  # ln(M)/τ ≤ 0
+
+    def apply(self, psi: jax.Array, dt: Any) -> jax.Array:
+        return psi * jnp.exp(self.log_rate * jnp.asarray(dt, self.log_rate.dtype))
+
+
+Contribution = Operator | TimeDependent | Absorbing | Mask
+
+
+class Hamiltonian(eqx.Module):
+    """What `discretize` makes and the verbs take."""
+
+    basis: Basis
+    fixed: Operator
+    changing: tuple[TimeDependent, ...] = ()
+    absorber: Operator | None = None
+    mask: Mask | None = None
+
+    @property
+    def time_dependent(self) -> bool:
+        return bool(self.changing)
+
+    @property
+    def static(self) -> Hamiltonian:
+        """What remains when the light is off and nothing moves or absorbs."""
+        return Hamiltonian(self.basis, self.fixed)
+
+    def at(self, t: Any) -> Hamiltonian:
+        """H frozen at one time."""
+        return Hamiltonian(self.basis, self.mix([1.0], [t]))
+
+    def mix(self, weights: Sequence[Any], times: Sequence[Any]) -> Operator:
+        """Σ_n w_n H(t_n) as one operator."""
+        total = sum(weights)
+        always = [self.fixed] if self.absorber is None else [self.fixed, self.absorber]
+        if not (isinstance(total, float) and total == 1.0):
+            always = [operator.scaled(total) for operator in always]
+        pairs = zip(weights, times, strict=True)
+        return add([*always, *(c.at(t).scaled(w) for w, t in pairs for c in self.changing)])
+
+    @property
+    def operator(self) -> Operator:
+        """The one operator of a Hamiltonian that does not change with time."""
+        if self.time_dependent:
+            raise Unsupported(
+                "this Hamiltonian depends on time: use H.static for its time-independent part "
+                "or H.at(t) for one moment"
+            )
+        return self.fixed if self.absorber is None else add([self.fixed, self.absorber])
+
+    @property
+    def hermitian(self) -> bool:
+        """Whether H(t) is Hermitian at every time (a mask absorbs outside H)."""
+        moments = (c.at(0.0).hermitian for c in self.changing)
+        return self.absorber is None and self.fixed.hermitian and all(moments)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.basis.shape
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        return self.operator.apply(psi)
+
+    def as_matrix(self) -> jax.Array:
+        return self.operator.as_matrix()
+
+    def expectation(self, psi: jax.Array) -> jax.Array:
+        """Re⟨ψ|H|ψ⟩/⟨ψ|ψ⟩."""
+        return jnp.real(self.basis.inner(psi, self.apply(psi)) / self.basis.inner(psi, psi))
+
+    def astype(self, real_dtype: Any) -> Hamiltonian:
+        """The operators in another precision. Time factors keep theirs: times stay in float64."""
+
+        def cast(node):
+            if isinstance(node, Driven):
+                return Driven(node.factor, cast_reals(node.operator, real_dtype))
+            return cast_reals(node, real_dtype)
+
+        return Hamiltonian(
+            self.basis,
+            cast(self.fixed),
+            tuple(cast(c) for c in self.changing),
+            cast(self.absorber),
+            cast(self.mask),
+        )

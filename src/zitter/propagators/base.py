@@ -1,0 +1,149 @@
+"""What a propagator is: ψ(t) → ψ(t + Δt) for i dψ/dt = H(t)ψ, with explicit state.
+
+prepare(H, t, dt)           on the host: refuse early, pick orders from norms
+init(H, psi, t, dt)         the state carried from step to step (factors, counters)
+step(H, psi, t, dt, state)  one compiled step
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zitter import checks
+from zitter.operators.base import Operator, Unsupported, real_like
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
+
+State = Any  # a pytree of arrays
+
+
+class Propagator(eqx.Module):
+    """A method for the time-dependent Schrödinger equation."""
+
+    def prepare(self, H: Hamiltonian, t: tuple[float, float], dt: float) -> Propagator:
+        """The method made ready for this Hamiltonian, or `Unsupported`/`InputError`."""
+        return self
+
+    def init(self, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any) -> State:
+        return ()
+
+    @abc.abstractmethod
+    def step(
+        self, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any, state: State
+    ) -> tuple[jax.Array, State]: ...
+
+    def report(self, state: State) -> dict[str, Any]:
+        """What the state tells about cost and error, for the solution."""
+        return {}
+
+
+class Exponential(Propagator):
+    """A method that applies exp(−iτO) of a frozen operator; time dependence by a `TimeScheme`."""
+
+    scheme: eqx.AbstractVar[TimeScheme]
+
+    @abc.abstractmethod
+    def exponential(
+        self, operator: Operator, psi: jax.Array, tau: Any, state: State
+    ) -> tuple[jax.Array, State]:
+        """exp(−iτO)ψ."""
+
+    def step(self, H, psi, t, dt, state):
+        if not H.time_dependent:
+            return self.exponential(H.operator, psi, dt, state)
+        for weights, nodes in self.scheme.stages:
+            operator = H.mix(weights, [t + c * dt for c in nodes])
+            psi, state = self.exponential(operator, psi, dt, state)
+        return psi, state
+
+
+class ErrorSum(eqx.Module):
+    """Local error estimates added up over the run (an upper bound to first order)."""
+
+    total: jax.Array
+
+    @classmethod
+    def zero(cls) -> ErrorSum:
+        return cls(jnp.zeros((), jnp.float64))
+
+    def plus(self, error: Any) -> ErrorSum:
+        return ErrorSum(self.total + jnp.asarray(error, jnp.float64))
+
+
+def scheme_or_default(scheme: Any) -> TimeScheme:
+    return checks.instance("scheme", scheme, (Midpoint, CommutatorFree4))
+
+
+def require_hermitian(name: str, H: Hamiltonian, remedy: str) -> None:
+    if not H.hermitian:
+        raise Unsupported(f"{name} needs a Hermitian Hamiltonian, but this one absorbs; {remedy}")
+
+
+def require_orthonormal(name: str, H: Hamiltonian) -> None:
+    if not H.basis.orthonormal:
+        raise Unsupported(
+            f"{name} needs an orthonormal basis, but {type(H.basis).__name__} has an overlap matrix"
+        )
+
+
+def spectral_bounds(H: Hamiltonian, t: tuple[float, float], samples: int = 33) -> tuple[Any, Any]:
+    """(low, high) that enclose the spectrum of the Hermitian part of H at sampled times.
+
+    A smooth pulse can exceed its sampled maximum between samples: 5 % of the spread of the
+    changing part is added.
+    """
+    low, high = H.fixed.bounds()
+    if H.changing:
+        times = jnp.linspace(jnp.float64(t[0]), jnp.float64(t[1]), samples)
+
+        def at(time):
+            pairs = [c.at(time).bounds() for c in H.changing]
+            lows, highs = jnp.stack([p[0] for p in pairs]), jnp.stack([p[1] for p in pairs])
+            return jnp.sum(jnp.minimum(lows, highs)), jnp.sum(jnp.maximum(lows, highs))
+
+        lows, highs = jax.lax.map(at, times)
+        margin = 0.05 * (jnp.max(highs) - jnp.min(lows))
+        low, high = low + jnp.min(lows) - margin, high + jnp.max(highs) + margin
+    return low, high
+
+
+def spectral_radius(H: Hamiltonian, t: tuple[float, float]) -> Any:
+    """A bound on ‖H(t)‖, absorber included."""
+    low, high = spectral_bounds(H, t)
+    radius = jnp.maximum(jnp.abs(low), jnp.abs(high))
+    if H.absorber is not None:
+        absorbed = H.absorber.scaled(1j)
+        radius = radius + jnp.maximum(*map(jnp.abs, absorbed.bounds()))
+    return radius
+
+
+def check_stability(
+    name: str, growth: Callable[[float], float], radius: Any, t: tuple[float, float], dt: float
+) -> None:
+    """Refuse a step whose fastest wave would grow more than tenfold over the whole run.
+
+    `growth(x)` is the amplification per step of a wave with ωΔt = x.
+    """
+    if checks.is_traced(radius):
+        return
+    steps = max(1.0, abs(t[1] - t[0]) / abs(dt))
+    allowed, x, width = 10 ** (1 / steps), 0.0, 0.01
+    while growth(x + width) <= allowed and x < 100:
+        x += width
+    if abs(dt) * float(radius) > x:
+        raise checks.InputError(
+            "dt",
+            f"must be below {x / float(radius):.3g} for {name} to stay stable here "
+            f"(dt·|H| ≤ {x:.3g} with |H| ≤ {float(radius):.4g}), but is {dt:g}",
+        )
+
+
+def minus_i(tau: Any, psi: jax.Array) -> jax.Array:
+    """−iτ in the precision of ψ."""
+    return -1j * real_like(tau, psi)

@@ -1,0 +1,148 @@
+"""Precision, device and mesh: chosen once, explicitly, before the first array is made.
+
+Importing zitter sets nothing. `configure` sets what is asked; a program that never calls it gets
+double precision on JAX's default device at the moment it builds its first basis.
+
+"double"   complex128 states, float64 everywhere.
+"single"   complex64 states and float32 operators; set-up tables, times and sums stay in float64.
+"tf32"     as "single", with matrix products on the tensor cores (10-bit mantissa).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from zitter import checks
+
+Precision = Literal["double", "single", "tf32"]
+PRECISIONS = ("double", "single", "tf32")
+_MATMUL = {"double": "highest", "single": "highest", "tf32": "tensorfloat32"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `configure` chose: precision, the device arrays live on, and the mesh, if any."""
+
+    precision: Precision
+    device: Any
+    mesh: Mesh | None
+
+    @property
+    def real_dtype(self) -> Any:
+        return np.dtype(np.float64 if self.precision == "double" else np.float32)
+
+    @property
+    def complex_dtype(self) -> Any:
+        return np.dtype(np.complex128 if self.precision == "double" else np.complex64)
+
+
+_settings: Settings | None = None
+
+
+def configure(
+    precision: Precision = "double",
+    device: str | None = None,
+    mesh: dict[str, int] | None = None,
+) -> Settings:
+    """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows."""
+    global _settings
+    checks.choice("precision", precision, PRECISIONS)
+    # float64 must be available in every mode: set-up tables, times and sums are kept in double.
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_default_matmul_precision", _MATMUL[precision])
+    chosen = find_device(device)
+    if device is not None:
+        jax.config.update("jax_default_device", chosen)
+    _settings = Settings(precision, chosen, make_mesh(mesh, chosen) if mesh else None)
+    return _settings
+
+
+def settings() -> Settings:
+    """The settings in force; the defaults of `configure` are applied if nobody has chosen."""
+    return _settings if _settings is not None else configure()
+
+
+def find_device(name: str | None) -> Any:
+    if name is None:
+        return jax.devices()[0]
+    platform, _, index = str(name).partition(":")
+    try:
+        devices = jax.devices(platform)
+    except RuntimeError:
+        have = ", ".join(sorted({d.platform for d in jax.devices()} | {"cpu"}))
+        raise checks.InputError(
+            "device", f"must be one of this machine's devices ({have}), but is {name!r}"
+        ) from None
+    if index and not (index.isdigit() and int(index) < len(devices)):
+        raise checks.InputError(
+            "device", f"must have an index below {len(devices)}, but is {name!r}"
+        )
+    return devices[int(index or 0)]
+
+
+def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
+    total = math.prod(checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items())
+    devices = jax.devices(device.platform)
+    if total > len(devices):
+        raise checks.InputError(
+            "mesh",
+            f"must not ask for more than the {len(devices)} {device.platform} device(s) here, "
+            f"but asks for {total}",
+        )
+    return Mesh(np.asarray(devices[:total]).reshape(tuple(sizes.values())), tuple(sizes))
+
+
+def shard_first_axis(array: jax.Array) -> jax.Array:
+    """Spread the first axis over the mesh axis "space"; the array itself without such a mesh."""
+    mesh = settings().mesh
+    if mesh is None or "space" not in mesh.shape or checks.is_traced(array):
+        return array
+    size = mesh.shape["space"]
+    if array.ndim == 0 or array.shape[0] % size:
+        return array
+    spec = PartitionSpec("space", *([None] * (array.ndim - 1)))
+    return jax.device_put(array, NamedSharding(mesh, spec))
+
+
+def memory_limit(device: Any = None) -> int | None:
+    """Bytes the device can hold, or None where nobody says."""
+    device = device or settings().device
+    if device.platform == "cpu":
+        try:
+            import os
+
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (ValueError, OSError):
+            return None
+    stats = device.memory_stats() or {}
+    return stats.get("bytes_limit")
+
+
+def describe() -> dict[str, str]:
+    """Device, precision and versions, as written into every file."""
+    import zitter
+
+    now = settings()
+    kind = getattr(now.device, "device_kind", now.device.platform)
+    return {
+        "zitter": zitter.__version__,
+        "jax": jax.__version__,
+        "device": str(kind) if now.device.platform != "cpu" else "cpu",
+        "precision": now.precision,
+        "mesh": str(dict(now.mesh.shape)) if now.mesh else "",
+    }
+
+
+def as_state(array: Any, dtype: Any = None) -> jax.Array:
+    """A state as complex JAX array whose precision follows its own dtype, or `dtype`."""
+    array = jnp.asarray(array)
+    if dtype is None:
+        dtype = jnp.complex64 if array.dtype in (jnp.float32, jnp.complex64) else jnp.complex128
+    return array.astype(dtype)

@@ -1,0 +1,300 @@
+"""The verbs: `evolve` carries a state through time, `eigenstates` finds stationary ones."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, loop, runtime
+from zitter.eigensolvers import Direct, Eigensolver
+from zitter.eigensolvers.base import residual_norms
+from zitter.observables.base import Observable
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.propagators.base import Propagator
+from zitter.propagators.lanczos import Lanczos
+from zitter.solution import Eigenstates, Solution
+
+
+def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
+    """The lowest `n` stationary states of a Hamiltonian that does not change with time."""
+    checks.instance("H", H, Hamiltonian)
+    n = checks.integer("n", n, 1, H.basis.size)
+    solver = Direct() if solver is None else checks.instance("solver", solver, Eigensolver)
+    solver.check(H, n)
+    started = time.perf_counter()
+    energies, states, info = solver.solve(H, n)
+    residuals = residual_norms(H, energies, states)
+    info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
+    return Eigenstates(np.asarray(energies), states, residuals, info, _axes(H))
+
+
+class _Context(eqx.Module):
+    """All that stays the same from step to step."""
+
+    H: Hamiltonian
+    propagator: Propagator
+    observables: tuple[Observable, ...]
+    start: jax.Array
+    dt: jax.Array
+    save_every: int = eqx.field(static=True)
+    save_states: bool = eqx.field(static=True)
+
+
+class _State(eqx.Module):
+    """What changes: how many steps are done, ψ, and the propagator's own memory."""
+
+    steps: jax.Array
+    psi: jax.Array
+    memory: Any
+
+
+def evolve(
+    H: Hamiltonian,
+    psi0: Any,
+    t: tuple[float, float],
+    dt: float | str,
+    propagator: Propagator | None = None,
+    observables: Sequence[Observable] = (),
+    save_every: int | None = None,
+    *,
+    save_states: bool = False,
+    progress: bool = False,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
+) -> Solution:
+    """Solve i dψ/dt = H(t)ψ from t[0] to t[1] in steps of (at most) `dt`.
+
+    Observables (and with `save_states` ψ itself) are recorded at the start and after every
+    `save_every` steps (default: about 1000 records). Precision follows `psi0`. Inside `jax.grad`
+    or `jax.vmap` the run is one compiled scan without progress, guards or checkpoints.
+    """
+    H, psi, propagator = _checked(H, psi0, propagator)
+    first, last = _span(t)
+    dt = float(checks.positive("dt", dt, "time"))
+    steps = max(1, math.ceil((last - first) / dt * (1 - 1e-12)))
+    dt = (last - first) / steps
+    save_every = _record_interval(save_every, steps)
+    H = H.astype(jnp.finfo(psi.dtype).dtype)
+    propagator = propagator.prepare(H, (first, last), dt)
+    ready = tuple(o.prepare(H, eigenstates) for o in observables)
+    inside = tuple(o for o in ready if o.every == 1 and not o.on_host)
+    outside = tuple(o for o in ready if o.every > 1 or o.on_host)
+    context = _Context(
+        H, propagator, inside, jnp.float64(first), jnp.float64(dt), save_every, save_states
+    )
+    traced = checks.is_traced((H, psi))
+    if not traced:
+        psi = runtime.shard_first_axis(psi)
+    state = _initial(context, psi)
+    records, tail = divmod(steps, save_every)
+    if traced:
+        state, recorded = loop.scan(_record, context, state, records)
+        state = _advance(context, state, tail)
+        return _assemble(context, state, recorded, records, {}, {})
+
+    started = time.perf_counter()
+    watcher = _Watcher(context, outside, psi, first)
+    outcome = loop.drive(
+        _record,
+        context,
+        state,
+        records,
+        label="evolving",
+        guard=watcher.guard,
+        visit=watcher.visit if outside else None,
+        visit_every=watcher.interval,
+        checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
+        resume=resume,
+        progress=progress,
+    )
+    state = outcome.state
+    if tail:
+        state = eqx.filter_jit(_advance)(context, state, tail)
+    info = _info(context, state, steps, psi, time.perf_counter() - started)
+    return _assemble(context, state, outcome.records, records, watcher.collected(), info, ready)
+
+
+def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
+    checks.instance("H", H, Hamiltonian)
+    shape = jnp.shape(psi0)
+    if shape != H.basis.shape:
+        raise checks.InputError(
+            "psi0", f"must have the shape of the basis {H.basis.shape}, but has {shape}"
+        )
+    psi = runtime.as_state(psi0)
+    if not checks.is_traced(psi) and not bool(jnp.all(jnp.isfinite(psi))):
+        raise checks.InputError("psi0", "must be finite everywhere, but is not")
+    propagator = Lanczos() if propagator is None else propagator
+    return H, psi, checks.instance("propagator", propagator, Propagator)
+
+
+def _span(t) -> tuple[float, float]:
+    if np.ndim(t) != 1 or len(t) != 2:
+        raise checks.InputError("t", f"must be a pair (start, end), but is {t!r}")
+    first, last = (float(checks.scalar("t", x, "time")) for x in t)
+    if not last > first:
+        raise checks.InputError("t", f"must end after it starts, but is ({first:g}, {last:g})")
+    return first, last
+
+
+def _record_interval(save_every: int | None, steps: int) -> int:
+    if save_every is None:
+        return max(1, steps // 1000)
+    save_every = checks.integer("save_every", save_every, 1)
+    return min(save_every, steps)
+
+
+def _initial(context: _Context, psi: jax.Array) -> _State:
+    @eqx.filter_jit
+    def make(context, psi):
+        memory = context.propagator.init(context.H, psi, context.start, context.dt)
+        return _State(jnp.zeros((), jnp.int32), psi, memory)
+
+    return make(context, psi)
+
+
+def _advance(context: _Context, state: _State, steps: int) -> _State:
+    """`steps` time steps; the mask, if any, after each."""
+    H, dt = context.H, context.dt
+
+    def body(_, state):
+        t = context.start + state.steps * dt
+        psi, memory = context.propagator.step(H, state.psi, t, dt, state.memory)
+        if H.mask is not None:
+            psi = H.mask.apply(psi, dt)
+        return _State(state.steps + 1, psi, memory)
+
+    if steps == 1:
+        return body(0, state)
+    # Two updates per turn let the compiler swap buffers instead of copying the carried state.
+    return jax.lax.fori_loop(0, steps, body, state, unroll=2 if steps % 2 == 0 else 1)
+
+
+def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
+    """One record interval: observables of the state at its start, then the steps."""
+    values = _measure(context, context.observables, state)
+    if context.save_states:
+        values["states"] = state.psi
+    return _advance(context, state, context.save_every), values
+
+
+def _measure(context: _Context, observables, state: _State) -> dict[str, jax.Array]:
+    t = context.start + state.steps * context.dt
+    return {o.name: o.evaluate(context.H, state.psi, t) for o in observables}
+
+
+_measure_compiled = eqx.filter_jit(_measure)
+
+
+class _Watcher:
+    """The host's part of a run: guards, and observables that are not due at each record."""
+
+    def __init__(self, context, observables, psi, first):
+        self.context = context
+        self.observables = observables
+        self.interval = math.gcd(*(o.every for o in observables)) if observables else None
+        self.values: dict[str, list[np.ndarray]] = {o.name: [] for o in observables}
+        self.times: dict[str, list[float]] = {o.name: [] for o in observables}
+        self.norm = float(context.H.basis.norm(psi))
+        self.first = first
+
+    def guard(self, state: _State, done: int) -> str | None:
+        norm = float(self.context.H.basis.norm(state.psi))
+        t = float(self.context.start + state.steps * self.context.dt)
+        if not math.isfinite(norm):
+            return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
+        if norm > 1.5 * self.norm + 1e-3:
+            return f"The norm grew from {self.norm:g} to {norm:g} by t = {t:g}: take a smaller dt."
+        return None
+
+    def visit(self, state: _State, done: int) -> None:
+        t = float(self.context.start + state.steps * self.context.dt)
+        for o in self.observables:
+            if done % o.every == 0:
+                if o.on_host:
+                    value = o.evaluate(self.context.H, state.psi, t)
+                else:
+                    value = _measure_compiled(self.context, (o,), state)[o.name]
+                self.values[o.name].append(np.asarray(value))
+                self.times[o.name].append(t)
+
+    def collected(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return {
+            name: (np.asarray(self.times[name]), np.stack(values))
+            for name, values in self.values.items()
+        }
+
+
+def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
+    if folder is None:
+        return None
+    # Whatever shapes the numbers: every array and every static choice of the run.
+    digest = hashlib.sha256(np.asarray(psi).tobytes())
+    arrays, rest = eqx.partition(context, eqx.is_array)
+    for leaf in jax.tree.leaves(arrays):
+        digest.update(np.asarray(leaf).tobytes())
+    digest.update(str(jax.tree.structure(arrays)).encode())
+    return loop.Checkpoint(Path(folder), every, digest.hexdigest())
+
+
+def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:
+    basis = context.H.basis
+    loss = float(basis.norm(psi) ** 2 - basis.norm(state.psi) ** 2)
+    report = context.propagator.report(state.memory)
+    return {
+        "propagator": type(context.propagator).__name__,
+        "steps": steps,
+        "dt": float(context.dt),
+        "norm_loss": loss,
+        **{key: float(v) if np.ndim(v) == 0 else v for key, v in report.items() if v is not None},
+        "seconds": seconds,
+        **runtime.describe(),
+    }
+
+
+def _assemble(context, state, recorded, records, sparse, info, ready=()) -> Solution:
+    """Records at their starts, plus the observables of the final state as the last record."""
+    H = context.H
+    values = dict(recorded)
+    last = _measure_compiled(context, context.observables, state)
+    if context.save_states:
+        last["states"] = state.psi
+    xp = jnp if checks.is_traced((values, last)) else np
+    values = {k: xp.concatenate([v, xp.asarray(last[k])[None]]) for k, v in values.items()}
+    interval = float(context.save_every) * context.dt
+    times = context.start + interval * jnp.arange(records)
+    end = context.start + state.steps * context.dt
+    times = xp.concatenate([xp.asarray(times), xp.asarray(end)[None]])
+    states = values.pop("states", None)
+    described, coordinates = {}, {}
+    for o in ready or context.observables:
+        dims = o.dims(H)
+        described[o.name] = (tuple(name for name, _ in dims), o.units, o.long_name)
+        coordinates |= {n: x for n, x in dims if x is not None and n not in H.basis.axes()}
+    for name, (_, data) in sparse.items():
+        values[name] = data
+    return Solution(
+        times,
+        values,
+        state.psi,
+        states,
+        info,
+        _axes(H),
+        {name: clock for name, (clock, _) in sparse.items()},
+        described,
+        coordinates,
+    )
+
+
+def _axes(H: Hamiltonian) -> dict[str, np.ndarray]:
+    return H.basis.axes()

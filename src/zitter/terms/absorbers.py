@@ -1,0 +1,83 @@
+"""Absorbing boundaries: a complex potential in H, or a mask after each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.grid import Grid
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Absorbing, Contribution, Mask
+from zitter.terms.base import Term, unsupported
+
+
+def _depth(grid: Grid, width: float) -> list[np.ndarray]:
+    """For each axis 0 outside the absorber, rising to 1 one spacing beyond the end of the grid."""
+    depths = []
+    for axis, (n, h) in enumerate(zip(grid.shape, grid.spacing, strict=True)):
+        if 2 * width >= n * h:
+            raise checks.InputError(
+                "width", f"must be below half the box ({n * h / 2:g} bohr), but is {width:g}"
+            )
+        x = grid.points(axis)
+        edge = np.maximum(x[0] - h + width - x, x - (x[-1] + h - width)) / width
+        shape = [-1 if a == axis else 1 for a in range(grid.ndim)]
+        depths.append(np.clip(edge, 0.0, 1.0).reshape(shape))
+    return depths
+
+
+class ComplexAbsorber(Term):
+    """The transmission-free absorbing potential of Manolopoulos, J. Chem. Phys. 117, 9552 (2002).
+
+        V = −i E_min y(x),   y(x) = ax − bx³ + 4/(c−x)² − 4/(c+x)²,   0 ≤ x < c = 2.62206
+        a = 1 − 16/c³,  b = (1 − 17/c³)/c²,  E_min = k_min²/2,  k_min = c/(2δ·width)
+
+    Waves with k ≥ k_min are absorbed, with reflection below about 1 % for δ = 0.2. The rise to
+    infinity at the edge is cut at 1/(2h²), the scale of the largest kinetic energy.
+    """
+
+    width: Any
+    delta: Any
+
+    def __init__(self, width: float | str, delta: float = 0.2):
+        self.width = checks.positive("width", width, "length")
+        self.delta = checks.positive("delta", delta)
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid):
+            raise unsupported(self, basis)
+        c = 2.62206
+        a, b = 1 - 16 / c**3, (1 - 17 / c**3) / c**2
+        energy = 0.5 * (c / (2 * self.delta * self.width)) ** 2
+        total = np.zeros((1,) * basis.ndim)
+        for depth, h in zip(_depth(basis, self.width), basis.spacing, strict=True):
+            x = c * np.minimum(depth, 1 - 1e-9)
+            y = a * x - b * x**3 + 4 / (c - x) ** 2 - 4 / (c + x) ** 2
+            total = total + np.minimum(energy * y, 1 / (2 * h**2))
+        return [Absorbing(Diagonal(-1j * total, basis.shape))]
+
+
+class MaskAbsorber(Term):
+    """ψ is multiplied by M(x)^{Δt/τ} after each step, M = cos(π·depth/2)^power in the outer `width`.
+
+    `per` is τ, so that the absorption does not depend on the time step.
+    """
+
+    width: Any
+    power: Any
+    per: Any
+
+    def __init__(self, width: float | str, power: float = 0.125, per: float | str = 0.1):
+        self.width = checks.positive("width", width, "length")
+        self.power = checks.positive("power", power)
+        self.per = checks.positive("per", per, "time")
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid):
+            raise unsupported(self, basis)
+        logs = [self.power * np.log(np.cos(0.5 * np.pi * d)) for d in _depth(basis, self.width)]
+        return [Mask(jnp.asarray(sum(logs[1:], logs[0]) / self.per))]

@@ -1,0 +1,77 @@
+"""Physics that discretizes itself: a model is a list of terms, a term becomes operators."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable
+
+import equinox as eqx
+import jax
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.operators.base import Operator, Unsupported
+from zitter.operators.hamiltonian import (
+    Absorbing,
+    Contribution,
+    Hamiltonian,
+    Mask,
+    TimeDependent,
+)
+from zitter.operators.sums import add
+
+
+class Term(eqx.Module):
+    """One piece of physics: kinetic energy, a potential, light, an absorber."""
+
+    @abc.abstractmethod
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        """The operators this term becomes on a basis, or `Unsupported` with the reason."""
+
+
+def unsupported(term: Term, basis: Basis, advice: str = "") -> Unsupported:
+    text = f"{type(term).__name__} cannot be written on a {type(basis).__name__}"
+    return Unsupported(f"{text}: {advice}" if advice else text)
+
+
+class Model(eqx.Module):
+    """The physics, free of any basis: `zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)])`."""
+
+    terms: tuple[Term, ...]
+
+    def __init__(self, terms: Iterable[Term]):
+        self.terms = tuple(terms)
+        if not self.terms:
+            raise checks.InputError("terms", "must hold at least one term, but is empty")
+        for i, term in enumerate(self.terms):
+            checks.instance(f"terms[{i}]", term, Term)
+
+
+def discretize(model: Model, basis: Basis) -> Hamiltonian:
+    """Write a model on a basis."""
+    checks.instance("model", model, Model)
+    checks.instance("basis", basis, Basis)
+    fixed: list[Operator] = []
+    changing: list[TimeDependent] = []
+    absorbers: list[Operator] = []
+    masks: list[jax.Array] = []
+    for term in model.terms:
+        for piece in term.discretize(basis):
+            match piece:
+                case Operator():
+                    fixed.append(piece)
+                case TimeDependent():
+                    changing.append(piece)
+                case Absorbing():
+                    absorbers.append(piece.operator)
+                case Mask():
+                    masks.append(piece.log_rate)
+    if not fixed:
+        raise checks.InputError("terms", "must hold a time-independent term, such as Kinetic()")
+    return Hamiltonian(
+        basis,
+        add(fixed),
+        tuple(changing),
+        add(absorbers) if absorbers else None,
+        Mask(sum(masks[1:], masks[0])) if masks else None,
+    )

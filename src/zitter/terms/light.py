@@ -1,0 +1,124 @@
+"""Coupling to light in the dipole approximation (electron charge −1).
+
+    length gauge     H_I = E(t)·r
+    velocity gauge   H_I = A(t)·p + A(t)²/2,        ψ_length = exp(iA·r) ψ_velocity
+
+On a line the field acts along the only axis. Otherwise it acts along the pulse's polarization.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.grid import Grid
+from zitter.fields import Field
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Contribution, Driven
+from zitter.operators.sums import add
+from zitter.terms.base import Term, unsupported
+from zitter.terms.kinetic import ORDERS, Order, momentum
+
+
+class Component(eqx.Module):
+    """t ↦ one Cartesian component (or, for `axis` None, the linear amplitude) of A or E."""
+
+    field: Field
+    electric: bool = eqx.field(static=True)
+    axis: int | None = eqx.field(static=True)
+
+    def __call__(self, t: Any) -> jax.Array:
+        if self.axis is None:
+            return self.field.electric_field(t) if self.electric else self.field.vector_potential(t)
+        vector = (
+            self.field.electric_field_xyz(t)
+            if self.electric
+            else self.field.vector_potential_xyz(t)
+        )
+        return vector[..., self.axis]
+
+
+class Ponderomotive(eqx.Module):
+    """t ↦ A(t)²/2, the part of the velocity gauge that only turns the phase."""
+
+    field: Field
+
+    def __call__(self, t: Any) -> jax.Array:
+        if self.field.is_linear:
+            return 0.5 * self.field.vector_potential(t) ** 2
+        return 0.5 * jnp.sum(self.field.vector_potential_xyz(t) ** 2, axis=-1)
+
+
+def components(field: Field, dimension: int, electric: bool) -> list[tuple[Component, np.ndarray]]:
+    """Pairs (time factor, unit vector over a particle's axes) that add up to the field."""
+    if dimension == 1:
+        if not field.is_linear:
+            raise checks.InputError(
+                "pulse", "must be linearly polarized on a line, but is elliptic"
+            )
+        return [(Component(field, electric, None), np.ones(1))]
+    if field.is_linear:
+        direction = field.polarization
+        if direction is None:
+            unit = np.eye(dimension)[-1]
+        else:
+            unit = np.asarray(direction, float)
+            if np.any(unit[dimension:]):
+                raise checks.InputError(
+                    "polarization", f"must lie in the grid's {dimension} axes, but is {direction}"
+                )
+            unit = unit[:dimension]
+        return [(Component(field, electric, None), unit)]
+    return [(Component(field, electric, a), np.eye(dimension)[a]) for a in range(dimension)]
+
+
+class LengthGauge(Term):
+    """E(t)·r for each particle."""
+
+    pulse: Field
+
+    def __init__(self, pulse: Field):
+        self.pulse = checks.instance("pulse", pulse, Field)
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid):
+            raise unsupported(self, basis)
+        pieces = components(self.pulse, basis.dimension, electric=True)
+        return [Driven(factor, position(basis, unit)) for factor, unit in pieces]
+
+
+class VelocityGauge(Term):
+    """A(t)·p + A(t)²/2 for each particle; `order` as in `Kinetic`."""
+
+    pulse: Field
+    order: Order = eqx.field(static=True)
+
+    def __init__(self, pulse: Field, order: Order = "spectral"):
+        self.pulse = checks.instance("pulse", pulse, Field)
+        self.order = checks.choice("order", order, ORDERS)
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid):
+            raise unsupported(self, basis)
+        pieces: list[Contribution] = [
+            Driven(factor, momentum(basis, np.tile(unit, basis.particles), self.order))
+            for factor, unit in components(self.pulse, basis.dimension, electric=False)
+        ]
+        quadratic = Diagonal(jnp.full((1,) * basis.ndim, float(basis.particles)), basis.shape)
+        return [*pieces, Driven(Ponderomotive(self.pulse), quadratic)]
+
+
+def position(grid: Grid, unit: np.ndarray) -> Diagonal:
+    """u·r summed over the particles."""
+    total = add(
+        Diagonal(sum(u * x for u, x in zip(unit, grid.coordinates(p), strict=True)), grid.shape)
+        for p in range(grid.particles)
+    )
+    assert isinstance(total, Diagonal)
+    return total

@@ -1,0 +1,367 @@
+"""Potentials on grids: harmonic, Coulomb with any centres, repulsion, and the user's own."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.grid import Grid
+from zitter.expressions import Expression
+from zitter.operators.base import real_like
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Contribution, Moving
+from zitter.terms.base import Term, unsupported
+from zitter.terms.trajectories import Trajectory
+
+
+class OneBody(Term):
+    """Σ_particles V(x, y, z): the same potential for each particle on the grid."""
+
+    @abc.abstractmethod
+    def value(self, *coordinates: Any) -> Any:
+        """V at points given by broadcasting coordinate arrays."""
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        match basis:
+            case Grid():
+                values = [self.value(*basis.coordinates(p)) for p in range(basis.particles)]
+                return [Diagonal(sum(values[1:], values[0]), basis.shape)]
+            case _:
+                raise unsupported(self, basis)
+
+
+class Harmonic(OneBody):
+    """V = ½ m Σ ω_a² (x_a − c_a)², one frequency for all axes or one for each."""
+
+    frequency: Any
+    mass: Any
+    center: Any
+
+    def __init__(
+        self,
+        frequency: float | str | Sequence[Any] = 1.0,
+        mass: float | str = 1.0,
+        center: float | Sequence[float] = 0.0,
+    ):
+        single = np.ndim(frequency) == 0
+        listed = [frequency] if single else frequency
+        values = [checks.positive("frequency", f, "energy") for f in listed]  # type: ignore
+        self.frequency = values[0] if single else jnp.stack(values)
+        self.mass = checks.positive("mass", mass, "mass")
+        self.center = checks.array("center", center)
+
+    def value(self, *coordinates):
+        axes = len(coordinates)
+        frequency = _one_for_each("frequency", self.frequency, axes)
+        center = _one_for_each("center", self.center, axes)
+        terms = [(w * (x - c)) ** 2 for w, x, c in zip(frequency, coordinates, center, strict=True)]
+        return 0.5 * self.mass * sum(terms[1:], terms[0])
+
+
+class Centers(Term):
+    """Σ_j of a potential around centres R_j, at rest or on a trajectory."""
+
+    Z: Any
+    centers: np.ndarray | None
+    motion: Trajectory | None
+
+    def __init__(
+        self,
+        Z: float | Sequence[float] = 1.0,
+        centers: Any = None,
+        motion: Trajectory | None = None,
+    ):
+        self.Z = checks.array("Z", Z)
+        self.centers = None if centers is None else checks.array("centers", centers)
+        if motion is not None:
+            checks.instance("motion", motion, Trajectory)
+        self.motion = motion
+
+    @abc.abstractmethod
+    def around(self, charge: Any, distance_squared: jax.Array, grid: Grid) -> jax.Array:
+        """The potential of one centre, from r² (which may be zero)."""
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        match basis:
+            case Grid():
+                return [self._on_grid(basis)]
+            case _:
+                raise unsupported(self, basis)
+
+    def _on_grid(self, grid: Grid) -> Contribution:
+        positions = self.positions(grid.dimension)
+        field = CenterField(self, grid, jnp.zeros(()))
+        if self.motion is None:
+            return field.diagonal(jnp.asarray(positions))
+        return Moving(_MovingCenters(field, self.motion, positions))
+
+    def positions(self, dimension: int) -> np.ndarray:
+        """Centres at t = 0 as an array (centres, axes); one at the origin by default."""
+        if self.centers is None:
+            return np.zeros((1, dimension))
+        centers = np.asarray(self.centers, dtype=float)
+        if centers.ndim < 2:
+            centers = centers.reshape((-1, 1) if dimension == 1 else (1, -1))
+        if centers.ndim != 2 or centers.shape[1] != dimension:
+            raise checks.InputError(
+                "centers",
+                f"must be a list of points with {dimension} coordinate(s), "
+                f"but has shape {np.shape(self.centers)}",
+            )
+        return centers
+
+    def charges(self, count: int) -> list[Any]:
+        return _one_for_each("Z", self.Z, count)
+
+
+class CenterField(eqx.Module):
+    """The sum over centres on one grid. `anchor` carries the precision the values are made in."""
+
+    term: Centers
+    grid: Grid
+    anchor: jax.Array
+
+    def diagonal(self, positions: jax.Array) -> Diagonal:
+        total = jnp.zeros((), self.anchor.dtype)
+        for particle in range(self.grid.particles):
+            points = [real_like(x, self.anchor) for x in self.grid.coordinates(particle)]
+            charges = self.term.charges(positions.shape[0])
+            for charge, position in zip(charges, positions, strict=True):
+                distance = sum(
+                    (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)
+                )
+                total = total + self.term.around(real_like(charge, distance), distance, self.grid)
+        return Diagonal(total, self.grid.shape)
+
+
+class _MovingCenters(eqx.Module):
+    """t ↦ the potential of the displaced centres."""
+
+    field: CenterField
+    motion: Trajectory
+    centers: np.ndarray
+
+    def __call__(self, t: Any) -> Diagonal:
+        return self.field.diagonal(self.motion.positions(t, self.centers))
+
+
+class SoftCoulomb(Centers):
+    """V = −Σ_j Z_j / √(|r − R_j|² + a); `softening` is a, in bohr²."""
+
+    softening: Any
+
+    def __init__(
+        self,
+        Z: float | Sequence[float] = 1.0,
+        softening: float = 1.0,
+        centers: Any = None,
+        motion: Trajectory | None = None,
+    ):
+        Centers.__init__(self, Z, centers, motion)
+        self.softening = checks.positive("softening", softening)
+
+    def around(self, charge, distance_squared, grid):
+        softening = real_like(self.softening, distance_squared)
+        return -charge / jnp.sqrt(distance_squared + softening)
+
+
+# Mean of 1/r over a unit cell centred at the origin: square, cube.
+_CELL_MEAN = {2: 4 * np.log(1 + np.sqrt(2)), 3: 2.3800773639795396}
+
+
+class Coulomb(Centers):
+    """V = −Σ_j Z_j / |r − R_j|, in two and three dimensions.
+
+    At a grid point closer to a nucleus than half a spacing the cell average of 1/r stands for the
+    singular value.
+    """
+
+    def __init__(
+        self,
+        Z: float | Sequence[float] = 1.0,
+        centers: Any = None,
+        motion: Trajectory | None = None,
+    ):
+        Centers.__init__(self, Z, centers, motion)
+
+    def around(self, charge, distance_squared, grid):
+        if grid.dimension == 1:
+            raise unsupported(
+                self, grid, "on a line the bare 1/|x| has no ground state; use SoftCoulomb"
+            )
+        h = min(grid.spacing)
+        inside = distance_squared < (0.5 * h) ** 2
+        safe = jnp.where(inside, 1.0, distance_squared)
+        return -charge * jnp.where(inside, _CELL_MEAN[grid.dimension] / h, 1 / jnp.sqrt(safe))
+
+
+class Repulsion(Term):
+    """Σ_{i<j} Z / √(|r_i − r_j|² + a) between the particles of a grid."""
+
+    Z: Any
+    softening: Any
+
+    def __init__(self, Z: float = 1.0, softening: float = 1.0):
+        self.Z = checks.scalar("Z", Z)
+        self.softening = checks.positive("softening", softening)
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid) or basis.particles < 2:
+            raise unsupported(self, basis, "repulsion needs Grid(…, particles=2) or more")
+        total: Any = 0.0
+        for i in range(basis.particles):
+            for j in range(i):
+                pairs = zip(basis.coordinates(i), basis.coordinates(j), strict=True)
+                distance = sum((a - b) ** 2 for a, b in pairs)
+                total = total + self.Z / jnp.sqrt(distance + self.softening)
+        return [Diagonal(total, basis.shape)]
+
+
+class Potential(Term):
+    """The user's own V: exactly one of a JAX function, an expression, an array or a file.
+
+        zt.Potential(lambda x, y: x**2 * y**2)              coordinates of the grid's axes, in order
+        zt.Potential(expression="0.5*x**2 + 0.1*x*sin(t)")  x, y, z (x1, x2 for two particles), t
+        zt.Potential(file="v.h5", dataset="potential")      HDF5 or npz, of the grid's shape
+
+    A function that takes one argument more than the grid has axes is given the time.
+    """
+
+    function: Callable[..., Any] | None = eqx.field(static=True)
+    expression: Expression | None = eqx.field(static=True)
+    values: Any
+    time_dependent: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        expression: str | None = None,
+        array: Any = None,
+        file: str | None = None,
+        dataset: str = "potential",
+        time_dependent: bool = False,
+    ):
+        sources = {"function": function, "expression": expression, "array": array, "file": file}
+        given = [name for name, source in sources.items() if source is not None]
+        if len(given) != 1:
+            raise checks.InputError(
+                given[-1] if given else "expression",
+                "must be the only one of function, expression, array, file, but the input has "
+                + (" and ".join(given) or "none"),
+            )
+        self.function = function
+        self.expression = None
+        if expression is not None:
+            names = ("x", "y", "z", "x1", "x2", "x3", "t")
+            try:
+                self.expression = Expression(expression, names)
+            except checks.InputError as error:
+                raise checks.InputError("expression", error.message) from None
+        self.values = None
+        if array is not None:
+            self.values = checks.array("array", array)
+        elif file is not None:
+            self.values = checks.array("file", read_array(file, dataset))
+        uses_time = self.expression is not None and "t" in self.expression.variables_used
+        self.time_dependent = checks.boolean("time_dependent", time_dependent) or uses_time
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, Grid):
+            raise unsupported(self, basis)
+        if self.values is not None:
+            if self.values.shape != basis.shape:
+                raise checks.InputError(
+                    "array",
+                    f"must have the grid's shape {basis.shape}, but has {self.values.shape}",
+                )
+            return [Diagonal(self.values, basis.shape)]
+        self._check_names(basis)
+        if self.time_dependent:
+            return [Moving(_MovingPotential(self, basis, jnp.zeros(())))]
+        values = self.evaluate(basis, None)
+        if not checks.is_traced(values) and not bool(jnp.all(jnp.isfinite(values))):
+            bad = int(jnp.sum(~jnp.isfinite(values)))
+            raise checks.InputError(
+                "potential", f"must be finite on the grid, but is not at {bad} point(s)"
+            )
+        return [Diagonal(values, basis.shape)]
+
+    def _check_names(self, grid: Grid) -> None:
+        if self.expression is None:
+            return
+        unknown = set(self.expression.variables_used) - {*grid.axis_names(), "t"}
+        if unknown:
+            raise checks.InputError(
+                "expression",
+                f"must use only {', '.join(grid.axis_names())} and t on this grid, "
+                f"but uses {', '.join(sorted(unknown))}",
+            )
+
+    def evaluate(self, grid: Grid, t: Any, dtype: Any = None) -> jax.Array:
+        points = [jnp.asarray(x, dtype) for p in range(grid.particles) for x in grid.coordinates(p)]
+        if self.expression is not None:
+            named = dict(zip(grid.axis_names(), points, strict=True))
+            if t is not None:
+                named["t"] = t
+            used = {name: named[name] for name in self.expression.variables_used}
+            return jnp.asarray(self.expression(**used))
+        assert self.function is not None
+        return jnp.asarray(self.function(*points) if t is None else self.function(*points, t))
+
+
+class _MovingPotential(eqx.Module):
+    """t ↦ V(x, t); `anchor` carries the precision the values are made in."""
+
+    term: Potential
+    grid: Grid
+    anchor: jax.Array
+
+    def __call__(self, t: Any) -> Diagonal:
+        dtype = self.anchor.dtype
+        t = jnp.asarray(t).astype(dtype)
+        return Diagonal(self.term.evaluate(self.grid, t, dtype).astype(dtype), self.grid.shape)
+
+
+def read_array(path: str, dataset: str) -> np.ndarray:
+    """An array from an HDF5 or npz file, with a sentence for each way that can fail."""
+    file = FilePath(path)
+    if not file.is_file():
+        raise checks.InputError("file", f'must be a readable file, but "{path}" does not exist')
+    try:
+        if file.suffix == ".npz":
+            with np.load(file, allow_pickle=False) as data:
+                names = list(data)
+                if dataset in names:
+                    return np.asarray(data[dataset])
+        elif file.suffix in (".h5", ".hdf5", ".nc"):
+            import h5py
+
+            with h5py.File(file) as data:
+                names = list(data)
+                if dataset in data:
+                    return np.asarray(data[dataset])
+        else:
+            raise checks.InputError("file", f'must end in .h5, .hdf5, .nc or .npz, but is "{path}"')
+    except OSError as error:
+        raise checks.InputError("file", f'must be readable, but "{path}" is not: {error}') from None
+    raise checks.InputError(
+        "dataset", f'must be one of {", ".join(names)} in "{path}", but is "{dataset}"'
+    )
+
+
+def _one_for_each(key: str, values: Any, count: int) -> list[Any]:
+    if np.ndim(values) == 0:
+        return [values] * count
+    if len(values) != count:
+        raise checks.InputError(key, f"must hold 1 or {count} value(s), but holds {len(values)}")
+    return [values[i] for i in range(count)]

@@ -1,0 +1,50 @@
+"""Settings for all tests: double precision, on the CPU unless the GPU tests are asked for.
+
+Environment variables are set before anything imports JAX; what the caller has set stays.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# No deadline: the first example of a property compiles. Fixed examples: a failure can be repeated.
+hypothesis.settings.register_profile("zitter", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("zitter")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".cache" / "jax"))
+    # JAX keeps only what took a second to compile; most of our programs take less and are many.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+    if not asks_for_gpu(config.option.markexpr):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+def asks_for_gpu(markers: str) -> bool:
+    return "gpu" in markers and "not gpu" not in markers
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    import jax
+
+    if jax.default_backend() == "cpu":
+        skip = pytest.mark.skip(reason="needs a GPU, and JAX has none here")
+        for item in marked:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def double_precision():
+    """Tests start from double precision; one that wants another restores it."""
+    from zitter import runtime
+
+    return runtime.configure(precision="double")
