@@ -36,7 +36,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 setup: $(VENV)/.installed  ## create .venv with everything the tests need
 
 demo: setup  ## run one example and draw it
-	$(BIN)/zitter run examples/softcore-hydrogen.toml --out demo-output
+	$(BIN)/zitter run examples/softcore-hydrogen.toml --out demo-output --overwrite
 	$(BIN)/zitter plot demo-output -o demo-output/demo.png
 	@echo "The picture is demo-output/demo.png"
 

@@ -15,11 +15,14 @@ PACKAGE = "zitter"
 SOURCE = Path(__file__).resolve().parent.parent / "src" / PACKAGE
 
 LEVELS = {
+    "public": 7,
     "cli": 7,
     "config": 7,
+    "initial": 7,
     "reproduce": 7,
     "plot": 7,
     "solve": 6,
+    "spectra": 6,
     "qmc": 6,
     "propagators": 5,
     "eigensolvers": 5,

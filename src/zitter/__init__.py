@@ -1,144 +1,39 @@
-"""zitter solves the Schrödinger and Dirac equations on CPUs, GPUs and clusters."""
+"""zitter solves the Schrödinger and Dirac equations on CPUs, GPUs and clusters.
+
+The public names are listed in `zitter.public` and loaded at the first use of any of them, so that
+`zitter --help` does not wait for JAX.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-from zitter.bases import Basis, Grid
-from zitter.checks import InputError, RunError, ZitterError
-from zitter.eigensolvers import Direct, Eigensolver
-from zitter.fields import (
-    Field,
-    FieldSum,
-    Gaussian,
-    HalfCycle,
-    SineSquared,
-    SineSquaredField,
-    Static,
-    Tabulated,
-    Trapezoid,
-)
-from zitter.observables import (
-    Acceleration,
-    Density,
-    Dipole,
-    Energy,
-    Flux,
-    InstantaneousPopulations,
-    Ionization,
-    Momentum,
-    Norm,
-    Observable,
-    Populations,
-    Position,
-)
-from zitter.operators import Hamiltonian, Operator, Unsupported
-from zitter.propagators import (
-    Chebyshev,
-    CommutatorFree4,
-    CosSin,
-    CrankNicolson,
-    Lanczos,
-    MatrixExponential,
-    Midpoint,
-    PatersonStockmeyer,
-    Propagator,
-    RungeKutta4,
-    RungeKuttaFehlberg45,
-    SplitOperator,
-    Taylor,
-    TaylorSum,
-)
-from zitter.runtime import configure
-from zitter.solution import Eigenstates, Solution, load
-from zitter.solve import eigenstates, evolve
-from zitter.terms import (
-    Breathing,
-    ComplexAbsorber,
-    ConstantVelocity,
-    Coulomb,
-    Harmonic,
-    Kinetic,
-    LengthGauge,
-    MaskAbsorber,
-    Model,
-    Path,
-    Potential,
-    Repulsion,
-    Rigid,
-    SoftCoulomb,
-    TabulatedPath,
-    Term,
-    VelocityGauge,
-    discretize,
-)
+if TYPE_CHECKING:
+    from zitter import plot as plot
+    from zitter.public import *  # noqa: F403
 
-__all__ = [
-    "Acceleration",
-    "Basis",
-    "Breathing",
-    "Chebyshev",
-    "CommutatorFree4",
-    "ComplexAbsorber",
-    "ConstantVelocity",
-    "CosSin",
-    "Coulomb",
-    "CrankNicolson",
-    "Density",
-    "Dipole",
-    "Direct",
-    "Eigensolver",
-    "Eigenstates",
-    "Energy",
-    "Field",
-    "FieldSum",
-    "Flux",
-    "Gaussian",
-    "Grid",
-    "HalfCycle",
-    "Hamiltonian",
-    "Harmonic",
-    "InputError",
-    "InstantaneousPopulations",
-    "Ionization",
-    "Kinetic",
-    "Lanczos",
-    "LengthGauge",
-    "MaskAbsorber",
-    "MatrixExponential",
-    "Midpoint",
-    "Model",
-    "Momentum",
-    "Norm",
-    "Observable",
-    "Operator",
-    "PatersonStockmeyer",
-    "Path",
-    "Populations",
-    "Position",
-    "Potential",
-    "Propagator",
-    "Repulsion",
-    "Rigid",
-    "RunError",
-    "RungeKutta4",
-    "RungeKuttaFehlberg45",
-    "SineSquared",
-    "SineSquaredField",
-    "SoftCoulomb",
-    "Solution",
-    "SplitOperator",
-    "Static",
-    "Tabulated",
-    "TabulatedPath",
-    "Taylor",
-    "TaylorSum",
-    "Term",
-    "Trapezoid",
-    "Unsupported",
-    "VelocityGauge",
-    "ZitterError",
-    "configure",
-    "discretize",
-    "eigenstates",
-    "evolve",
-    "load",
-]
+_ON_REQUEST = ("plot",)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(f"module 'zitter' has no attribute {name!r}")
+    # `from zitter import checks` asks here first, also while `zitter.public` is being loaded.
+    if importlib.util.find_spec(f"zitter.{name}") is not None:
+        return importlib.import_module(f"zitter.{name}")
+    public = importlib.import_module("zitter.public")
+    if name == "__all__":
+        return public.__all__
+    globals().update({item: getattr(public, item) for item in public.__all__})
+    if name not in globals():
+        raise AttributeError(f"module 'zitter' has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    public = importlib.import_module("zitter.public")
+    return sorted([*public.__all__, *_ON_REQUEST, "__version__"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import signal
 import time
@@ -33,28 +34,39 @@ class Interrupted(checks.RunError):
 
 
 @dataclasses.dataclass
+class Piece:
+    """A stretch of a run: its records, and what host visits returned, each along a first axis."""
+
+    records: list[np.ndarray]
+    visits: dict[str, np.ndarray]
+
+
+@dataclasses.dataclass
 class Checkpoint:
     """Where a run keeps its state: `state.h5` and the records so far, in numbered pieces.
 
-    A piece is written before the state that counts it, so a kill at any moment leaves a whole
-    state with all its records.
+    A piece holds the loop's records and what host visits returned since the last one. It is
+    written before the state that counts it, so a kill at any moment leaves a whole state with all
+    its records.
     """
 
     folder: Path
     every: float = 30.0  # seconds between checkpoints
     signature: str = ""  # what must be equal for a resume to make sense
 
-    def save(self, done: int, state: Any, pieces: int, piece: list[np.ndarray] | None) -> int:
-        if piece is not None:
-            self._write(f"records-{pieces:06d}.h5", {f"r{i}": a for i, a in enumerate(piece)}, {})
+    def save(self, done: int, state: Any, pieces: int, piece: Piece) -> int:
+        arrays = {f"r{i}": a for i, a in enumerate(piece.records)}
+        arrays |= {f"visit_{name}": a for name, a in piece.visits.items()}
+        if arrays:
+            self._write(f"records-{pieces:06d}.h5", arrays, {})
             pieces += 1
         leaves = [np.asarray(x) for x in jax.tree.leaves(state)]
         attributes = {"done": str(done), "pieces": str(pieces), "signature": self.signature}
         self._write("state.h5", {f"s{i}": a for i, a in enumerate(leaves)}, attributes)
         return pieces
 
-    def load(self, state: Any) -> tuple[int, Any, list[list[np.ndarray]]] | None:
-        """(steps done, state, record pieces), or None where there is nothing to resume."""
+    def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
+        """(steps done, state, pieces), or None where there is nothing to resume."""
         path = self.folder / "state.h5"
         if not path.exists():
             return None
@@ -66,13 +78,19 @@ class Checkpoint:
             )
         leaves, structure = jax.tree.flatten(state)
         loaded = [
-            jnp.asarray(saved.variables[f"s{i}"].data).astype(leaf.dtype)
+            jax.device_put(saved.variables[f"s{i}"].data.astype(leaf.dtype), leaf.sharding)
             for i, leaf in enumerate(leaves)
         ]
         pieces = []
         for k in range(int(saved.attributes["pieces"])):
-            piece = io.read(self.folder / f"records-{k:06d}.h5").variables
-            pieces.append([piece[f"r{i}"].data for i in range(len(piece))])
+            stored = io.read(self.folder / f"records-{k:06d}.h5").variables
+            visits = {
+                name.removeprefix("visit_"): v.data
+                for name, v in stored.items()
+                if name.startswith("visit_")
+            }
+            records = [stored[f"r{i}"].data for i in range(len(stored) - len(visits))]
+            pieces.append(Piece(records, visits))
         return int(saved.attributes["done"]), jax.tree.unflatten(structure, loaded), pieces
 
     def clear(self) -> None:
@@ -91,10 +109,11 @@ class Checkpoint:
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run leaves: the last state, and every record stacked along a first axis."""
+    """What a run leaves: the last state, and every record and visit along a first axis."""
 
     state: Any
     records: Any
+    visits: dict[str, np.ndarray]
     seconds: float
     resumed_at: int
 
@@ -107,7 +126,7 @@ def drive(
     *,
     label: str = "running",
     guard: Callable[[Any, int], str | None] | None = None,
-    visit: Callable[[Any, int], None] | None = None,
+    visit: Callable[[Any, int], dict[str, Any]] | None = None,
     visit_every: int | None = None,
     checkpoint: Checkpoint | None = None,
     resume: bool = False,
@@ -118,14 +137,12 @@ def drive(
 
     `context` holds what does not change (a pytree: operators, parameters). `guard(state, done)`
     may return a sentence that ends the run; `visit(state, done)` is called on the host whenever
-    `done` is a multiple of `visit_every`.
+    `done` is a multiple of `visit_every`, and returns named values to keep.
     """
     started = time.perf_counter()
     _, record_shape = eqx.filter_eval_shape(step, context, state)
     record_leaves, record_tree = jax.tree.flatten(record_shape)
-    bytes_each = sum(int(np.prod(r.shape)) * r.dtype.itemsize for r in record_leaves)
-    capacity = int(max(1, min(steps, 4096, RECORD_BYTES // max(bytes_each, 1))))
-    segment = _compile_segment(step, record_leaves, capacity)
+    capacity = _capacity(record_leaves, steps)
 
     done, pieces, kept = 0, 0, []
     if resume and checkpoint is not None:
@@ -134,19 +151,18 @@ def drive(
             done, state, kept = saved
             pieces = len(kept)
     resumed_at = done
-    unsaved: list[list[np.ndarray]] = []
+    unsaved: list[Piece] = []
     last_saved, count = time.perf_counter(), 1
     if done == 0 and visit is not None:
-        visit(state, 0)
+        unsaved.append(Piece([], _stacked(visit(state, 0))))
 
     def save() -> None:
         nonlocal pieces, unsaved, last_saved
         if checkpoint is None:
             return
-        joined = _join(unsaved) if unsaved and record_leaves else None
+        joined = _join(unsaved)
         pieces = checkpoint.save(done, state, pieces, joined)
-        if joined is not None:
-            kept.append(joined)
+        kept.append(joined)
         unsaved, last_saved = [], time.perf_counter()
 
     with _signals() as asked_to_stop, _progress(progress, label, steps, done) as advance:
@@ -155,30 +171,76 @@ def drive(
             if visit_every:
                 count = min(count, visit_every - done % visit_every)
             tick = time.perf_counter()
-            state, buffers = segment(context, state, jnp.asarray(count, jnp.int32))
+            state, buffers = _segment(step, capacity, context, state, np.int32(count))
             jax.block_until_ready(state)
             elapsed = time.perf_counter() - tick
             done += count
-            unsaved.append([np.asarray(b[:count]) for b in buffers])
+            piece = Piece([np.asarray(b[:count]) for b in buffers], {})
+            unsaved.append(piece)
             problem = guard(state, done) if guard else None
             if problem:
-                raise checks.RunError(f"{problem} {_where(checkpoint, pieces)}")
+                raise checks.RunError(f"{problem} {saved_in(checkpoint)}")
             if visit is not None and visit_every and done % visit_every == 0:
-                visit(state, done)
+                piece.visits = _stacked(visit(state, done))
             advance(done)
             if asked_to_stop():
                 save()
                 raise Interrupted(
-                    f"stopped at {done} of {steps} steps on request. {_where(checkpoint, pieces)}"
+                    f"stopped at {done} of {steps} steps on request. {saved_in(checkpoint)}"
                 )
             if checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every:
                 save()
             # Grow (or shrink) towards segments of the wanted length in seconds.
             wanted = count * segment_seconds / max(elapsed, 1e-6)
             count = int(max(1, min(wanted, 8 * count)))
-    stacked = _join(kept + unsaved) if record_leaves else []
-    records = jax.tree.unflatten(record_tree, stacked)
-    return Outcome(state, records, time.perf_counter() - started, resumed_at)
+    whole = _join(kept + unsaved)
+    records = jax.tree.unflatten(record_tree, whole.records)
+    return Outcome(state, records, whole.visits, time.perf_counter() - started, resumed_at)
+
+
+def memory(
+    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
+) -> int:
+    """Bytes on the device that `drive` would take, from the compiled program and its arguments.
+
+    `state` may hold `jax.ShapeDtypeStruct`s: it is not computed.
+    """
+    arrays, static = eqx.partition(context, eqx.is_array)
+    _, records = eqx.filter_eval_shape(step, context, state)
+    capacity = _capacity(jax.tree.leaves(records), steps)
+
+    def segment(arrays, state, count):
+        return _segment(step, capacity, eqx.combine(arrays, static), state, count)
+
+    compiled = jax.jit(segment).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
+    analysis = compiled.memory_analysis()
+    if analysis is None:  # a back end that does not tell: arguments, results, two more states
+        leaves = jax.tree.leaves((arrays, state, state, state, state))
+        rows = sum(_bytes(r) for r in jax.tree.leaves(records))
+        return sum(_bytes(x) for x in leaves) + capacity * rows
+    return (
+        analysis.argument_size_in_bytes
+        + analysis.output_size_in_bytes
+        + analysis.temp_size_in_bytes
+        - analysis.alias_size_in_bytes
+    )
+
+
+def seconds(
+    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
+) -> tuple[float, float]:
+    """(time to compile, time for all steps), estimated by running the first few steps."""
+    _, records = eqx.filter_eval_shape(step, context, state)
+    capacity = _capacity(jax.tree.leaves(records), steps)
+
+    def timed(count: int) -> float:
+        tick = time.perf_counter()
+        jax.block_until_ready(_segment(step, capacity, context, state, np.int32(count)))
+        return time.perf_counter() - tick
+
+    first, once = timed(1), timed(1)
+    count = int(max(1, min(capacity, steps, 0.5 / once)))
+    return max(0.0, first - once), timed(count) / count * steps
 
 
 def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int):
@@ -187,27 +249,46 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, 
     return jax.lax.scan(body, state, None, length=steps)
 
 
-def _compile_segment(step, record_leaves, capacity):
-    @eqx.filter_jit(donate="none")
-    def segment(context, state, count):
-        buffers = [jnp.zeros((capacity, *r.shape), r.dtype) for r in record_leaves]
+@eqx.filter_jit
+def _segment(step, capacity, context, state, count):
+    """`count` ≤ `capacity` steps with their records; kept compiled for later runs of this shape."""
+    _, shapes = eqx.filter_eval_shape(step, context, state)
+    buffers = jax.tree.map(lambda r: jnp.zeros((capacity, *r.shape), r.dtype), shapes)
 
-        def body(i, carry):
-            state, buffers = carry
-            state, record = step(context, state)
-            values = jax.tree.leaves(record)
-            return state, [b.at[i].set(v) for b, v in zip(buffers, values, strict=True)]
+    def body(i, carry):
+        state, buffers = carry
+        state, record = step(context, state)
+        return state, jax.tree.map(lambda b, v: b.at[i].set(v), buffers, record)
 
-        return jax.lax.fori_loop(0, count, body, (state, buffers))
-
-    return segment
-
-
-def _join(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
-    return [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    state, buffers = jax.lax.fori_loop(0, count, body, (state, buffers))
+    return state, jax.tree.leaves(buffers)
 
 
-def _where(checkpoint: Checkpoint | None, pieces: int) -> str:
+def _bytes(array: Any) -> int:
+    return math.prod(array.shape) * array.dtype.itemsize
+
+
+def _capacity(record_leaves, steps: int) -> int:
+    """How many records a segment may hold: a power of two within what the device should spend on
+    them, so that runs of similar length share one compiled program."""
+    affordable = RECORD_BYTES // max(sum(_bytes(r) for r in record_leaves), 1)
+    wanted = max(16, 2 ** math.ceil(math.log2(max(steps, 1))))
+    return int(max(1, min(wanted, 1024, affordable)))
+
+
+def _stacked(values: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value)[None] for name, value in values.items()}
+
+
+def _join(pieces: list[Piece]) -> Piece:
+    columns = zip(*(p.records for p in pieces if p.records), strict=True)
+    names = dict.fromkeys(name for p in pieces for name in p.visits)
+    visits = {n: np.concatenate([p.visits[n] for p in pieces if n in p.visits]) for n in names}
+    return Piece([np.concatenate(column) for column in columns], visits)
+
+
+def saved_in(checkpoint: Checkpoint | None) -> str:
+    """What is saved where, as a sentence."""
     if checkpoint is None or not (checkpoint.folder / "state.h5").exists():
         return "Nothing was saved."
     return f"The state is saved in {checkpoint.folder}; --resume continues from there."

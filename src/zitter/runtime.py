@@ -54,14 +54,15 @@ def configure(
     """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows."""
     global _settings
     checks.choice("precision", precision, PRECISIONS)
+    chosen = find_device(device)
+    new = Settings(precision, chosen, make_mesh(mesh, chosen) if mesh else None)
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])
-    chosen = find_device(device)
     if device is not None:
         jax.config.update("jax_default_device", chosen)
-    _settings = Settings(precision, chosen, make_mesh(mesh, chosen) if mesh else None)
-    return _settings
+    _settings = new
+    return new
 
 
 def settings() -> Settings:
@@ -71,7 +72,7 @@ def settings() -> Settings:
 
 def find_device(name: str | None) -> Any:
     if name is None:
-        return jax.devices()[0]
+        return next(iter(jnp.zeros(()).devices()))  # wherever JAX puts arrays by default
     platform, _, index = str(name).partition(":")
     try:
         devices = jax.devices(platform)
@@ -88,6 +89,7 @@ def find_device(name: str | None) -> Any:
 
 
 def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
+    checks.instance("mesh", sizes, dict)
     total = math.prod(checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items())
     devices = jax.devices(device.platform)
     if total > len(devices):
@@ -102,13 +104,24 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
 def shard_first_axis(array: jax.Array) -> jax.Array:
     """Spread the first axis over the mesh axis "space"; the array itself without such a mesh."""
     mesh = settings().mesh
-    if mesh is None or "space" not in mesh.shape or checks.is_traced(array):
+    if mesh is None or "space" not in mesh.shape:
         return array
     size = mesh.shape["space"]
     if array.ndim == 0 or array.shape[0] % size:
         return array
-    spec = PartitionSpec("space", *([None] * (array.ndim - 1)))
-    return jax.device_put(array, NamedSharding(mesh, spec))
+    sharding = NamedSharding(mesh, PartitionSpec("space", *([None] * (array.ndim - 1))))
+    if checks.is_traced(array):
+        return jax.lax.with_sharding_constraint(array, sharding)
+    return jax.device_put(array, sharding)
+
+
+def unroll() -> int:
+    """Steps to write out in one turn of a time loop.
+
+    A GPU pays for each turn (launches, and a copy of the carried state when the turn makes one new
+    array from it); the CPU runs short bodies several times faster than long ones.
+    """
+    return 1 if settings().device.platform == "cpu" else 8
 
 
 def memory_limit(device: Any = None) -> int | None:

@@ -150,6 +150,10 @@ class Eigenstates:
         return "\n".join(lines)
 
 
+# What a file's attribute "kind" stands for; Monte Carlo adds its own.
+KINDS: dict[str, Any] = {"evolution": Solution, "eigenstates": Eigenstates}
+
+
 def load(path: str | os.PathLike[str]) -> Solution | Eigenstates:
     """What `save` wrote: a file, or the output directory of `zitter run`."""
     if os.path.isdir(path):
@@ -157,11 +161,10 @@ def load(path: str | os.PathLike[str]) -> Solution | Eigenstates:
     if not os.path.exists(path):
         raise checks.InputError("file", f'must exist, but there is no "{path}"')
     data = io.read(path)
-    kinds = {"evolution": Solution, "eigenstates": Eigenstates}
     kind = data.attributes.get("kind")
-    if kind not in kinds:
+    if kind not in KINDS:
         raise checks.InputError("file", f'must be a zitter result, but "{path}" is not one')
-    return kinds[kind].from_dataset(data)
+    return KINDS[kind].from_dataset(data)
 
 
 def _decoded(text: Any) -> dict[str, Any]:

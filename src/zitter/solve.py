@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime
-from zitter.eigensolvers import Direct, Eigensolver
+from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.observables.base import Observable
 from zitter.operators.hamiltonian import Hamiltonian
@@ -28,7 +29,8 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     """The lowest `n` stationary states of a Hamiltonian that does not change with time."""
     checks.instance("H", H, Hamiltonian)
     n = checks.integer("n", n, 1, H.basis.size)
-    solver = Direct() if solver is None else checks.instance("solver", solver, Eigensolver)
+    solver = recommended(H, n) if solver is None else solver
+    checks.instance("solver", solver, Eigensolver)
     solver.check(H, n)
     started = time.perf_counter()
     energies, states, info = solver.solve(H, n)
@@ -68,7 +70,7 @@ def evolve(
     *,
     save_states: bool = False,
     progress: bool = False,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | Path | loop.Checkpoint | None = None,
     checkpoint_every: float = 30.0,
     resume: bool = False,
 ) -> Solution:
@@ -79,49 +81,109 @@ def evolve(
     or `jax.vmap` the run is one compiled scan without progress, guards or checkpoints.
     """
     H, psi, propagator = _checked(H, psi0, propagator)
+    plan = prepare(H, psi.dtype, t, dt, propagator, observables, save_every, save_states)
+    return plan.run(psi, progress, checkpoint, checkpoint_every, resume)
+
+
+def prepare(
+    H: Hamiltonian,
+    dtype: Any,
+    t: tuple[float, float],
+    dt: float | str,
+    propagator: Propagator | None = None,
+    observables: Sequence[Observable] = (),
+    save_every: int | None = None,
+    save_states: bool = False,
+    find_eigenstates: Callable[..., Eigenstates] = eigenstates,
+) -> Plan:
+    """All of `evolve` that can be refused, for states of `dtype`; nothing is carried in time yet.
+
+    Observables that need eigenstates ask `find_eigenstates` for them.
+    """
+    propagator = Lanczos() if propagator is None else propagator
+    checks.instance("propagator", propagator, Propagator)
     first, last = _span(t)
     dt = float(checks.positive("dt", dt, "time"))
     steps = max(1, math.ceil((last - first) / dt * (1 - 1e-12)))
     dt = (last - first) / steps
     save_every = _record_interval(save_every, steps)
-    H = H.astype(jnp.finfo(psi.dtype).dtype)
+    save_states = checks.boolean("save_states", save_states)
+    H = H.astype(jnp.finfo(dtype).dtype)
     propagator = propagator.prepare(H, (first, last), dt)
-    ready = tuple(o.prepare(H, eigenstates) for o in observables)
-    inside = tuple(o for o in ready if o.every == 1 and not o.on_host)
-    outside = tuple(o for o in ready if o.every > 1 or o.on_host)
+    _check_observables(observables)
+    ready = tuple(o.prepare(H, find_eigenstates) for o in observables)
+    inside = tuple(o for o in ready if _in_loop(o))
     context = _Context(
         H, propagator, inside, jnp.float64(first), jnp.float64(dt), save_every, save_states
     )
-    traced = checks.is_traced((H, psi))
-    if not traced:
-        psi = runtime.shard_first_axis(psi)
-    state = _initial(context, psi)
-    records, tail = divmod(steps, save_every)
-    if traced:
-        state, recorded = loop.scan(_record, context, state, records)
-        state = _advance(context, state, tail)
-        return _assemble(context, state, recorded, records, {}, {})
+    return Plan(context, ready, jnp.dtype(dtype), steps)
 
-    started = time.perf_counter()
-    watcher = _Watcher(context, outside, psi, first)
-    outcome = loop.drive(
-        _record,
-        context,
-        state,
-        records,
-        label="evolving",
-        guard=watcher.guard,
-        visit=watcher.visit if outside else None,
-        visit_every=watcher.interval,
-        checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
-        resume=resume,
-        progress=progress,
-    )
-    state = outcome.state
-    if tail:
-        state = eqx.filter_jit(_advance)(context, state, tail)
-    info = _info(context, state, steps, psi, time.perf_counter() - started)
-    return _assemble(context, state, outcome.records, records, watcher.collected(), info, ready)
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A run that has passed every check and waits for its initial state."""
+
+    context: _Context
+    observables: tuple[Observable, ...]
+    dtype: Any
+    steps: int
+
+    @property
+    def records(self) -> int:
+        """Records before the last one, which is made of the final state."""
+        return self.steps // self.context.save_every
+
+    def run(
+        self,
+        psi: jax.Array,
+        progress: bool = False,
+        checkpoint: str | Path | loop.Checkpoint | None = None,
+        checkpoint_every: float = 30.0,
+        resume: bool = False,
+    ) -> Solution:
+        context, records = self.context, self.records
+        tail = self.steps - records * context.save_every
+        if checks.is_traced((context.H, psi)):
+            state, recorded = loop.scan(_record, context, _initial(context, psi), records)
+            state = _advance(context, state, tail)
+            return _assemble(context, state, recorded, records, {}, {})
+        started = time.perf_counter()
+        psi = runtime.shard_first_axis(psi)
+        outside = tuple(o for o in self.observables if not _in_loop(o))
+        watcher = _Watcher(context, outside, psi)
+        outcome = loop.drive(
+            _record,
+            context,
+            _initial(context, psi),
+            records,
+            label="evolving",
+            guard=watcher.guard,
+            visit=watcher.visit if outside else None,
+            visit_every=watcher.interval,
+            checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
+            resume=resume,
+            progress=progress,
+        )
+        state = outcome.state
+        if tail:
+            state = eqx.filter_jit(_advance)(context, state, tail)
+        info = _info(context, state, self.steps, psi, time.perf_counter() - started)
+        sparse = {
+            o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
+        }
+        return _assemble(context, state, outcome.records, records, sparse, info, self.observables)
+
+    def memory(self) -> int:
+        """Bytes the compiled loop takes on the device; nothing is allocated to find out."""
+        psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
+        state = eqx.filter_eval_shape(_initial, self.context, psi)
+        return loop.memory(_record, self.context, state, self.records)
+
+    def seconds(self, psi: jax.Array) -> tuple[float, float]:
+        """(compilation, all steps), estimated by running a few record intervals on the device."""
+        context = self.context
+        state = _initial(context, runtime.shard_first_axis(psi))
+        return loop.seconds(_record, context, state, self.records)
 
 
 def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
@@ -136,6 +198,22 @@ def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
         raise checks.InputError("psi0", "must be finite everywhere, but is not")
     propagator = Lanczos() if propagator is None else propagator
     return H, psi, checks.instance("propagator", propagator, Propagator)
+
+
+def _check_observables(observables: Sequence[Observable]) -> None:
+    names: set[str] = set()
+    for i, o in enumerate(observables):
+        checks.instance(f"observables.{i}", o, Observable)
+        if o.name in names:
+            raise checks.InputError(
+                f"observables.{i}", f"must differ from those before it, but is another {o.name}"
+            )
+        names.add(o.name)
+
+
+def _in_loop(observable: Observable) -> bool:
+    """Whether it is measured inside the compiled loop, or on visits of the host."""
+    return observable.every == 1 and not observable.on_host
 
 
 def _span(t) -> tuple[float, float]:
@@ -176,8 +254,7 @@ def _advance(context: _Context, state: _State, steps: int) -> _State:
 
     if steps == 1:
         return body(0, state)
-    # Two updates per turn let the compiler swap buffers instead of copying the carried state.
-    return jax.lax.fori_loop(0, steps, body, state, unroll=2 if steps % 2 == 0 else 1)
+    return jax.lax.fori_loop(0, steps, body, state, unroll=runtime.unroll())
 
 
 def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
@@ -199,14 +276,11 @@ _measure_compiled = eqx.filter_jit(_measure)
 class _Watcher:
     """The host's part of a run: guards, and observables that are not due at each record."""
 
-    def __init__(self, context, observables, psi, first):
+    def __init__(self, context, observables, psi):
         self.context = context
         self.observables = observables
         self.interval = math.gcd(*(o.every for o in observables)) if observables else None
-        self.values: dict[str, list[np.ndarray]] = {o.name: [] for o in observables}
-        self.times: dict[str, list[float]] = {o.name: [] for o in observables}
         self.norm = float(context.H.basis.norm(psi))
-        self.first = first
 
     def guard(self, state: _State, done: int) -> str | None:
         norm = float(self.context.H.basis.norm(state.psi))
@@ -217,27 +291,22 @@ class _Watcher:
             return f"The norm grew from {self.norm:g} to {norm:g} by t = {t:g}: take a smaller dt."
         return None
 
-    def visit(self, state: _State, done: int) -> None:
+    def visit(self, state: _State, done: int) -> dict[str, Any]:
         t = float(self.context.start + state.steps * self.context.dt)
+        seen: dict[str, Any] = {}
         for o in self.observables:
             if done % o.every == 0:
                 if o.on_host:
                     value = o.evaluate(self.context.H, state.psi, t)
                 else:
                     value = _measure_compiled(self.context, (o,), state)[o.name]
-                self.values[o.name].append(np.asarray(value))
-                self.times[o.name].append(t)
-
-    def collected(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        return {
-            name: (np.asarray(self.times[name]), np.stack(values))
-            for name, values in self.values.items()
-        }
+                seen |= {o.name: value, f"{o.name}_time": t}
+        return seen
 
 
 def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
-    if folder is None:
-        return None
+    if folder is None or isinstance(folder, loop.Checkpoint):
+        return folder
     # Whatever shapes the numbers: every array and every static choice of the run.
     digest = hashlib.sha256(np.asarray(psi).tobytes())
     arrays, rest = eqx.partition(context, eqx.is_array)

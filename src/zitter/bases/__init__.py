@@ -1,6 +1,19 @@
 """What a state is expanded in."""
 
 from zitter.bases.base import Basis
+from zitter.bases.bsplines import ExteriorScaling, RadialBSplines
+from zitter.bases.eigen import EigenBasis, read_eigenbasis
 from zitter.bases.grid import Grid
+from zitter.bases.levels import Levels
+from zitter.bases.spherical import SphericalBasis
 
-__all__ = ["Basis", "Grid"]
+__all__ = [
+    "Basis",
+    "EigenBasis",
+    "ExteriorScaling",
+    "Grid",
+    "Levels",
+    "RadialBSplines",
+    "SphericalBasis",
+    "read_eigenbasis",
+]

@@ -14,6 +14,7 @@ class Basis(eqx.Module):
     """Coefficients live in an array of `shape`; the metric (overlap) lives here, not in operators.
 
     ⟨φ|ψ⟩ = φ† S ψ. For grids S is a number (the cell volume); for B-splines a banded matrix.
+    Where S is a matrix, operators are the matrices ⟨B_i|O|B_j⟩ and the state Oψ is S⁻¹(O ψ).
     """
 
     shape: eqx.AbstractVar[tuple[int, ...]]
@@ -26,6 +27,18 @@ class Basis(eqx.Module):
     @abc.abstractmethod
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩."""
+
+    def overlap(self, psi: jax.Array) -> jax.Array:
+        """Sψ, for S ≠ 1; on a grid operators leave the cell volume out, so ψ itself."""
+        return psi
+
+    def solve_overlap(self, image: jax.Array) -> jax.Array:
+        """S⁻¹ of what an operator made of ψ: the coefficients of that state."""
+        return image
+
+    def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
+        """⟨bra|O|ket⟩ from image = O ket, as operators of this basis give it."""
+        return self.inner(bra, image)
 
     @abc.abstractmethod
     def axes(self) -> dict[str, Any]:

@@ -29,11 +29,21 @@ class Eigensolver(eqx.Module):
         """(energies, states of unit norm in the basis' metric, information)."""
 
 
+def check_orthonormal(solver: Eigensolver, H: Hamiltonian) -> None:
+    if not H.basis.orthonormal:
+        raise Unsupported(
+            f"{type(solver).__name__} needs an orthonormal basis such as a Grid; use Direct"
+        )
+
+
 def residual_norms(H: Hamiltonian, energies: Any, states: jax.Array) -> np.ndarray:
     """‖Hφ − Eφ‖ for each state."""
 
-    @jax.jit
-    def one(energy, state):
-        return H.basis.norm(H.apply(state) - energy.astype(state.dtype) * state)
+    return np.asarray(
+        [_residual(H, jnp.asarray(e), s) for e, s in zip(energies, states, strict=True)]
+    )
 
-    return np.asarray([one(jnp.asarray(e), s) for e, s in zip(energies, states, strict=True)])
+
+@eqx.filter_jit
+def _residual(H: Hamiltonian, energy: jax.Array, state: jax.Array) -> jax.Array:
+    return H.basis.norm(H.apply(state) - energy.astype(state.dtype) * state)

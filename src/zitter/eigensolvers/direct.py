@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
 from zitter import checks
+from zitter.bases.base import Basis
 from zitter.eigensolvers.base import Eigensolver
-from zitter.operators.base import Unsupported
+from zitter.eigensolvers.channels import lowest_of_all
+from zitter.operators.base import Operator, Unsupported
+from zitter.operators.blocks import RadialBlocks
+from zitter.operators.diagonal import Diagonal
 
 DENSE_LIMIT = 8192
 
@@ -21,6 +27,11 @@ class Direct(Eigensolver):
         size = operator.size
         if n > size:
             raise checks.InputError("n", f"must be at most {size}, but is {n}")
+        if isinstance(operator, RadialBlocks):
+            energies, states = lowest_of_all(H, n)
+            return energies, states, {"solver": "LAPACK, one channel at a time"}
+        if isinstance(operator, Diagonal):
+            return *_sorted(operator, H.basis, n), {"solver": "sorting"}
         try:
             bands = np.asarray(operator.as_banded().bands)
         except Unsupported:
@@ -32,9 +43,10 @@ class Direct(Eigensolver):
             )
             method = f"LAPACK, banded ({2 * half + 1} diagonals)"
         elif size <= DENSE_LIMIT:
-            matrix = np.asarray(operator.as_matrix())
+            matrix = np.asarray(_matrix(operator))
+            metric = None if H.basis.orthonormal else _metric(H.basis)
             energies, vectors = scipy.linalg.eigh(
-                0.5 * (matrix + matrix.conj().T), subset_by_index=(0, n - 1)
+                0.5 * (matrix + matrix.conj().T), metric, subset_by_index=(0, n - 1)
             )
             method = "LAPACK, dense"
         else:
@@ -45,6 +57,27 @@ class Direct(Eigensolver):
         states = jnp.asarray(vectors.T).reshape(n, *H.basis.shape)
         states = states / jnp.asarray(H.basis.norm(states[0]))
         return energies, states, {"solver": method}
+
+
+@eqx.filter_jit
+def _matrix(operator: Operator) -> jax.Array:
+    """H as a full matrix; compiled once for all operators of a kind, as moving nuclei need it."""
+    return operator.as_matrix()
+
+
+def _metric(basis: Basis) -> np.ndarray:
+    """S as a full matrix."""
+    unit = jnp.eye(basis.size).reshape(basis.size, *basis.shape)
+    columns = jax.lax.map(basis.overlap, unit, batch_size=256)
+    return np.asarray(columns).reshape(basis.size, basis.size).T
+
+
+def _sorted(operator: Diagonal, basis: Basis, n: int):
+    """A diagonal H is solved: unit vectors in the order of their energies."""
+    values = np.asarray(operator.full())
+    lowest = np.argsort(values, axis=None, kind="stable")[:n]
+    states = jnp.zeros((n, basis.size)).at[np.arange(n), lowest].set(1.0)
+    return values.reshape(-1)[lowest], states.reshape(n, *basis.shape)
 
 
 def _upper(bands: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from zitter import checks
+from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
 from zitter.operators.base import Unsupported
 from zitter.operators.hamiltonian import Hamiltonian
@@ -27,6 +29,9 @@ class Observable(eqx.Module):
     name: eqx.AbstractClassVar[str]
     long_name: eqx.AbstractClassVar[str]
     units: eqx.AbstractClassVar[str]
+
+    def __check_init__(self):
+        checks.integer("every", self.every, 1)
 
     @property
     def on_host(self) -> bool:
@@ -52,9 +57,10 @@ def require_grid(observable: Observable, H: Hamiltonian) -> Grid:
     return H.basis
 
 
-def vector_dims(grid: Grid) -> tuple[tuple[str, np.ndarray | None], ...]:
+def vector_dims(basis: Basis) -> tuple[tuple[str, np.ndarray | None], ...]:
     """A vector in space has the axis `component`; on a line it is a number."""
-    return () if grid.dimension == 1 else (("component", None),)
+    on_a_line = isinstance(basis, Grid) and basis.dimension == 1
+    return () if on_a_line else (("component", None),)
 
 
 def as_vector(values: list[jax.Array]) -> jax.Array:

@@ -11,6 +11,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
+from zitter.observables import atomic
 from zitter.observables.base import Observable, as_vector, require_grid, vector_dims
 from zitter.operators.base import real_like
 from zitter.operators.diagonal import Diagonal
@@ -66,10 +68,12 @@ class Position(Observable):
     units: ClassVar[str] = "bohr"
 
     def evaluate(self, H, psi, t):
+        if isinstance(H.basis, atomic.AtomicBasis):
+            return atomic.mean_position(H.basis, psi)
         return mean_position(require_grid(self, H), psi)
 
     def dims(self, H):
-        return vector_dims(require_grid(self, H))
+        return vector_dims(H.basis)
 
 
 class Dipole(Observable):
@@ -81,10 +85,12 @@ class Dipole(Observable):
     units: ClassVar[str] = "e bohr"
 
     def evaluate(self, H, psi, t):
+        if isinstance(H.basis, atomic.AtomicBasis):
+            return -atomic.mean_position(H.basis, psi)
         return -mean_position(require_grid(self, H), psi)
 
     def dims(self, H):
-        return vector_dims(require_grid(self, H))
+        return vector_dims(H.basis)
 
 
 def _momenta(grid: Grid, psi: jax.Array) -> list[jax.Array]:
@@ -106,11 +112,13 @@ class Momentum(Observable):
     units: ClassVar[str] = "a.u."
 
     def evaluate(self, H, psi, t):
+        if isinstance(H.basis, atomic.AtomicBasis):
+            return atomic.mean_momentum(H.basis, psi)
         grid = require_grid(self, H)
         return as_vector([jnp.real(grid.inner(psi, p)) for p in _momenta(grid, psi)])
 
     def dims(self, H):
-        return vector_dims(require_grid(self, H))
+        return vector_dims(H.basis)
 
 
 class Acceleration(Observable):
@@ -126,6 +134,8 @@ class Acceleration(Observable):
     units: ClassVar[str] = "a.u."
 
     def evaluate(self, H, psi, t):
+        if isinstance(H.basis, atomic.AtomicBasis):
+            return atomic.force(H, psi)
         grid = require_grid(self, H)
         parts = [H.fixed, *(c.at(t) for c in H.changing if not isinstance(c, Driven))]
         potential = part_of_kind(add(parts), Diagonal)
@@ -135,7 +145,7 @@ class Acceleration(Observable):
         return as_vector([-2 * jnp.imag(grid.inner(pulled, p)) for p in _momenta(grid, psi)])
 
     def dims(self, H):
-        return vector_dims(require_grid(self, H))
+        return vector_dims(H.basis)
 
 
 class Density(Observable):
@@ -177,6 +187,8 @@ class Ionization(Observable):
         self.every = checks.integer("every", every, 1)
 
     def evaluate(self, H, psi, t):
+        if isinstance(H.basis, SphericalBasis):
+            return 1 - atomic.inside(H.basis, psi, self.radius)
         grid = require_grid(self, H)
         inside = ~_outside(grid, self.radius)
         return 1 - jnp.sum(jnp.abs(psi) ** 2 * inside) * real_like(grid.volume, psi)

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.operators.base import Operator, real_like
+from zitter.operators.base import Operator, keeps_hermitian, real_like, total
 
 
 class Banded(Operator):
@@ -39,18 +39,20 @@ class Banded(Operator):
     def apply(self, psi: jax.Array) -> jax.Array:
         p, n = self.half_width, self.shape[0]
         padded = jnp.pad(psi, p)
-        return sum(self.bands[p + k] * padded[p + k : p + k + n] for k in range(-p, p + 1))
+        return total(self.bands[p + k] * padded[p + k : p + k + n] for k in range(-p, p + 1))
 
     def scaled(self, factor: Any) -> Banded:
-        return Banded(real_like(factor, self.bands) * self.bands, self.assumed_hermitian)
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        return Banded(real_like(factor, self.bands) * self.bands, hermitian)
 
     def widened(self, half_width: int) -> Banded:
         extra = half_width - self.half_width
         return Banded(jnp.pad(self.bands, ((extra, extra), (0, 0))), self.assumed_hermitian)
 
     def merged(self, other: Operator) -> Banded | None:
-        if not isinstance(other, Banded):
-            return None
+        return self.plus(other) if isinstance(other, Banded) else None
+
+    def plus(self, other: Banded) -> Banded:
         p = max(self.half_width, other.half_width)
         return Banded(
             self.widened(p).bands + other.widened(p).bands,

@@ -8,7 +8,10 @@ written in a requested form refuses with the reason.
 from __future__ import annotations
 
 import abc
+import functools
 import math
+import operator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -100,6 +103,11 @@ class Operator(eqx.Module):
         return self.scaled(factor)
 
 
+def total(terms: Iterable[Any]) -> Any:
+    """a + b + …, of at least one term (Python's `sum` would start from the number 0)."""
+    return functools.reduce(operator.add, terms)
+
+
 def cast_reals(tree: Any, real_dtype: Any) -> Any:
     """Every floating leaf of a pytree in the given precision; complex leaves follow."""
     real_dtype = np.dtype(real_dtype)
@@ -112,6 +120,11 @@ def cast_reals(tree: Any, real_dtype: Any) -> Any:
         return jnp.asarray(leaf).astype(wanted)
 
     return jax.tree.map(cast, tree)
+
+
+def keeps_hermitian(factor: Any) -> bool:
+    """Whether factor · O is Hermitian when O is: a factor of complex type may turn it."""
+    return not jnp.iscomplexobj(factor)
 
 
 def real_like(value: Any, array: Any) -> jax.Array:

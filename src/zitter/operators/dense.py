@@ -1,4 +1,4 @@
-"""Matrices with no assumed structure, and products of them."""
+"""Matrices with no assumed structure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.operators.base import Operator, real_like
+from zitter.operators.base import Operator, keeps_hermitian, real_like
 
 
 class Dense(Operator):
@@ -31,8 +31,8 @@ class Dense(Operator):
         return matrix_vector(self.matrix, psi.reshape(-1)).reshape(self.shape)
 
     def scaled(self, factor: Any) -> Dense:
-        scaled = real_like(factor, self.matrix) * self.matrix
-        return Dense(scaled, self.shape, self.assumed_hermitian)
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        return Dense(real_like(factor, self.matrix) * self.matrix, self.shape, hermitian)
 
     def merged(self, other: Operator) -> Dense | None:
         if isinstance(other, Dense):

@@ -56,4 +56,4 @@ class Diagonal(Operator):
             raise Unsupported(
                 f"banded matrices need a 1D basis, but this one has {len(self.shape)} axes"
             )
-        return Banded(self.full()[None, :])
+        return Banded(self.full()[None, :], self.hermitian)

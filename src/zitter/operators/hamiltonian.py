@@ -14,9 +14,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter.bases.base import Basis
 from zitter.operators.base import Operator, Unsupported, cast_reals
+from zitter.operators.dense import Dense
 from zitter.operators.sums import add
 
 
@@ -25,6 +27,20 @@ class TimeDependent(eqx.Module):
 
     @abc.abstractmethod
     def at(self, t: Any) -> Operator: ...
+
+    @abc.abstractmethod
+    def astype(self, real_dtype: Any) -> TimeDependent:
+        """The same with operators of another precision; times and factors stay in float64."""
+
+    def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
+        """Numbers that enclose the spectrum at all times in between, as far as samples tell.
+
+        What moves may go beyond its samples between them: 5 % of their range is added.
+        """
+        times = jnp.linspace(jnp.float64(start), jnp.float64(end), 129)
+        lows, highs = jax.lax.map(lambda t: self.at(t).bounds(), times)
+        margin = 0.05 * (jnp.max(highs) - jnp.min(highs) + jnp.max(lows) - jnp.min(lows))
+        return jnp.min(lows) - margin, jnp.max(highs) + margin
 
 
 class Driven(TimeDependent):
@@ -36,14 +52,31 @@ class Driven(TimeDependent):
     def at(self, t: Any) -> Operator:
         return self.operator.scaled(self.factor(t))
 
+    def astype(self, real_dtype: Any) -> Driven:
+        return Driven(self.factor, cast_reals(self.operator, real_dtype))
+
+    def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
+        """Those of O times the range of c(t), which is sampled finely: a pulse has many cycles."""
+        times = jnp.linspace(jnp.float64(start), jnp.float64(end), 8193)
+        factors = jax.vmap(lambda t: jnp.asarray(self.factor(t)))(times)
+        least, most = jnp.min(factors), jnp.max(factors)
+        margin = 0.01 * (most - least)
+        low, high = self.operator.bounds()
+        corners = jnp.stack([c * e for c in (least - margin, most + margin) for e in (low, high)])
+        return jnp.min(corners), jnp.max(corners)
+
 
 class Moving(TimeDependent):
-    """O(t) made anew at each time: moving nuclei, any V(x, t)."""
+    """O(t) = build(t, dtype) made anew at each time: moving nuclei, any V(x, t)."""
 
-    build: Callable[[Any], Operator]
+    build: Callable[[Any, Any], Operator]
+    dtype: Any = eqx.field(static=True, default=np.dtype(np.float64))
 
     def at(self, t: Any) -> Operator:
-        return self.build(t)
+        return self.build(t, self.dtype)
+
+    def astype(self, real_dtype: Any) -> Moving:
+        return Moving(self.build, np.dtype(real_dtype))
 
 
 class Absorbing(eqx.Module):
@@ -95,6 +128,11 @@ class Hamiltonian(eqx.Module):
         pairs = zip(weights, times, strict=True)
         return add([*always, *(c.at(t).scaled(w) for w, t in pairs for c in self.changing)])
 
+    def dense(self) -> Hamiltonian:
+        """The same H with its unchanging part as a full matrix: no structure left to use."""
+        matrix = Dense(self.fixed.as_matrix(), self.basis.shape, self.fixed.hermitian)
+        return Hamiltonian(self.basis, matrix, self.changing, self.absorber, self.mask)
+
     @property
     def operator(self) -> Operator:
         """The one operator of a Hamiltonian that does not change with time."""
@@ -116,27 +154,25 @@ class Hamiltonian(eqx.Module):
         return self.basis.shape
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        return self.operator.apply(psi)
+        """The state Hψ."""
+        return self.basis.solve_overlap(self.operator.apply(psi))
 
     def as_matrix(self) -> jax.Array:
         return self.operator.as_matrix()
 
     def expectation(self, psi: jax.Array) -> jax.Array:
         """Re⟨ψ|H|ψ⟩/⟨ψ|ψ⟩."""
-        return jnp.real(self.basis.inner(psi, self.apply(psi)) / self.basis.inner(psi, psi))
+        return jnp.real(
+            self.basis.braket(psi, self.operator.apply(psi)) / self.basis.inner(psi, psi)
+        )
 
     def astype(self, real_dtype: Any) -> Hamiltonian:
-        """The operators in another precision. Time factors keep theirs: times stay in float64."""
-
-        def cast(node):
-            if isinstance(node, Driven):
-                return Driven(node.factor, cast_reals(node.operator, real_dtype))
-            return cast_reals(node, real_dtype)
+        """The operators in another precision; times and time factors stay in float64."""
 
         return Hamiltonian(
             self.basis,
-            cast(self.fixed),
-            tuple(cast(c) for c in self.changing),
-            cast(self.absorber),
-            cast(self.mask),
+            cast_reals(self.fixed, real_dtype),
+            tuple(c.astype(real_dtype) for c in self.changing),
+            cast_reals(self.absorber, real_dtype),
+            cast_reals(self.mask, real_dtype),
         )

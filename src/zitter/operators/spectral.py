@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.operators.base import Operator, real_like
+from zitter.operators.base import Operator, real_like, total
 
 # Up to this length a sine transform is one small matrix product, above it an FFT.
-MATRIX_SINE_LIMIT = 512
+MATRIX_SINE_LIMIT = 256
 
 
 class Transform(eqx.Module):
@@ -57,7 +57,8 @@ class Sine(Transform):
             psi = sine_transform(psi, axis)
         return psi
 
-    backward = forward  # the orthonormal DST-I is its own inverse
+    def backward(self, phi):
+        return self.forward(phi)  # the orthonormal DST-I is its own inverse
 
     def wave_numbers(self, n, spacing):
         return np.pi * np.arange(1, n + 1) / ((n + 1) * spacing)
@@ -80,10 +81,10 @@ def sine_transform(psi: jax.Array, axis: int) -> jax.Array:
 
 def along_axis(matrix: np.ndarray, psi: jax.Array, axis: int) -> jax.Array:
     """A real matrix applied to one axis; complex ψ as two real arrays, which runs faster."""
-    matrix = jnp.asarray(matrix, dtype=jnp.finfo(psi.dtype).dtype)
+    weights = jnp.asarray(matrix, dtype=jnp.finfo(psi.dtype).dtype)
 
     def product(x):
-        return jnp.moveaxis(jnp.tensordot(matrix, x, axes=(1, axis)), 0, axis)
+        return jnp.moveaxis(jnp.tensordot(weights, x, axes=(1, axis)), 0, axis)
 
     if not jnp.iscomplexobj(psi):
         return product(psi)
@@ -134,7 +135,7 @@ class Spectral(Operator):
         ]
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        symbol = sum(self.rows(self.symbols))
+        symbol = total(self.rows(self.symbols))
         result = self.transform.backward(symbol * self.transform.forward(psi))
         return jnp.real(result) if self.real and not jnp.iscomplexobj(psi) else result
 
@@ -161,8 +162,8 @@ class Spectral(Operator):
         return None
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
-        low = sum(jnp.min(jnp.real(s)) for s in self.symbols)
-        high = sum(jnp.max(jnp.real(s)) for s in self.symbols)
+        low = total(jnp.min(jnp.real(s)) for s in self.symbols)
+        high = total(jnp.max(jnp.real(s)) for s in self.symbols)
         return low, high
 
 
@@ -193,7 +194,7 @@ class PaddedMomentum(Operator):
 
     def apply(self, psi: jax.Array) -> jax.Array:
         psi = psi.astype(jnp.result_type(psi.dtype, jnp.complex64))
-        return sum(self.weights[axis] * self._along(psi, axis) for axis in range(psi.ndim))
+        return total(self.weights[axis] * self._along(psi, axis) for axis in range(psi.ndim))
 
     def _along(self, psi: jax.Array, axis: int) -> jax.Array:
         n = self.shape[axis]

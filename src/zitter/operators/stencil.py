@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.operators.banded import Banded
-from zitter.operators.base import Operator, Unsupported, real_like
+from zitter.operators.base import Operator, Unsupported, keeps_hermitian, real_like, total
 
 
 class Stencil(Operator):
@@ -23,11 +23,20 @@ class Stencil(Operator):
     coefficients: jax.Array  # (axes, 2p + 1)
     shape: tuple[int, ...] = eqx.field(static=True)
     periodic: bool = eqx.field(static=True)
+    assumed_hermitian: bool = eqx.field(static=True)
 
-    def __init__(self, coefficients: Any, shape: tuple[int, ...], periodic: bool):
+    def __init__(
+        self,
+        coefficients: Any,
+        shape: tuple[int, ...],
+        periodic: bool,
+        assumed_hermitian: bool = True,
+    ):
+        """A symmetric real or an antisymmetric imaginary row makes the operator Hermitian."""
         self.coefficients = jnp.asarray(coefficients)
         self.shape = shape
         self.periodic = periodic
+        self.assumed_hermitian = assumed_hermitian
 
     @property
     def half_width(self) -> int:
@@ -35,7 +44,7 @@ class Stencil(Operator):
 
     @property
     def hermitian(self) -> bool:
-        return True  # built only from symmetric real or antisymmetric imaginary rows
+        return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
         p = self.half_width
@@ -52,7 +61,8 @@ class Stencil(Operator):
 
     def scaled(self, factor: Any) -> Stencil:
         coefficients = real_like(factor, self.coefficients) * self.coefficients
-        return Stencil(coefficients, self.shape, self.periodic)
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        return Stencil(coefficients, self.shape, self.periodic, hermitian)
 
     def merged(self, other: Operator) -> Stencil | None:
         if not isinstance(other, Stencil) or other.periodic != self.periodic:
@@ -62,19 +72,20 @@ class Stencil(Operator):
             jnp.pad(s.coefficients, ((0, 0), (p - s.half_width, p - s.half_width)))
             for s in (self, other)
         )
-        return Stencil(mine + its, self.shape, self.periodic)
+        both = self.assumed_hermitian and other.assumed_hermitian
+        return Stencil(mine + its, self.shape, self.periodic, both)
 
     def symbol(self, axis: int, theta: Any) -> jax.Array:
         """Σ_k c_k e^{ikθ}, real for a Hermitian row: the eigenvalue on a plane wave."""
         p = self.half_width
-        k = np.arange(-p, p + 1)
-        return jnp.real(jnp.exp(1j * jnp.outer(jnp.asarray(theta), k)) @ self.coefficients[axis])
+        waves = np.exp(1j * np.outer(theta, np.arange(-p, p + 1)))
+        return jnp.real(waves @ self.coefficients[axis])
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """The extremes of the symbol on a fine set of plane waves, summed over the axes."""
         theta = np.linspace(-np.pi, np.pi, 2049)
         values = [self.symbol(axis, theta) for axis in range(len(self.shape))]
-        low, high = sum(v.min() for v in values), sum(v.max() for v in values)
+        low, high = total(v.min() for v in values), total(v.max() for v in values)
         margin = 1e-6 * (high - low)  # the fine set may miss the very extreme
         return low - margin, high + margin
 
@@ -88,7 +99,8 @@ class Stencil(Operator):
         n, p = self.shape[0], self.half_width
         j, k = np.arange(n), np.arange(-p, p + 1)[:, None]
         inside = (j + k >= 0) & (j + k < n)
-        return Banded(jnp.where(inside, self.coefficients[0][:, None], 0))
+        bands = jnp.where(inside, self.coefficients[0][:, None], 0)
+        return Banded(bands, self.assumed_hermitian)
 
 
 def second_derivative(order: int) -> np.ndarray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from zitter.operators.banded import Banded
-from zitter.operators.base import Operator
+from zitter.operators.base import Operator, total
+
+Kind = TypeVar("Kind", bound=Operator)
 
 
 class Sum(Operator):
@@ -41,7 +44,7 @@ class Sum(Operator):
         return jnp.result_type(*(part.dtype for part in self.parts))
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        return sum(part.apply(psi) for part in self.parts)
+        return total(part.apply(psi) for part in self.parts)
 
     def scaled(self, factor: Any) -> Sum:
         return Sum(part.scaled(factor) for part in self.parts)
@@ -51,16 +54,13 @@ class Sum(Operator):
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         pairs = [part.bounds() for part in self.parts]
-        return sum(low for low, _ in pairs), sum(high for _, high in pairs)
+        return total(low for low, _ in pairs), total(high for _, high in pairs)
 
     def as_matrix(self) -> jax.Array:
-        return sum(part.as_matrix() for part in self.parts)
+        return total(part.as_matrix() for part in self.parts)
 
     def as_banded(self) -> Banded:
-        banded = self.parts[0].as_banded()
-        for part in self.parts[1:]:
-            banded = banded.merged(part.as_banded())
-        return banded
+        return functools.reduce(Banded.plus, (part.as_banded() for part in self.parts))
 
 
 def add(operators: Iterable[Operator]) -> Operator:
@@ -78,7 +78,7 @@ def add(operators: Iterable[Operator]) -> Operator:
     return parts[0] if len(parts) == 1 else Sum(parts)
 
 
-def part_of_kind(operator: Operator, kind: type) -> Operator | None:
+def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:
     """The part of a (merged) sum that has this type."""
     parts = operator.parts if isinstance(operator, Sum) else (operator,)
     return next((part for part in parts if isinstance(part, kind)), None)

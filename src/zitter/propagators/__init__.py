@@ -1,5 +1,6 @@
 """Propagators: one method per file."""
 
+from zitter.propagators.angular_split import AngularSplit
 from zitter.propagators.base import Exponential, Propagator
 from zitter.propagators.chebyshev import Chebyshev
 from zitter.propagators.crank_nicolson import CrankNicolson
@@ -16,6 +17,7 @@ from zitter.propagators.split_operator import SplitOperator
 from zitter.propagators.taylor import Taylor
 
 __all__ = [
+    "AngularSplit",
     "Chebyshev",
     "CommutatorFree4",
     "CosSin",

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import Operator, Unsupported, real_like
+from zitter.operators.base import Operator, Unsupported, real_like, total
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
 
@@ -73,7 +73,9 @@ class ErrorSum(eqx.Module):
         return cls(jnp.zeros((), jnp.float64))
 
     def plus(self, error: Any) -> ErrorSum:
-        return ErrorSum(self.total + jnp.asarray(error, jnp.float64))
+        # An estimate is no part of the result: derivatives do not pass through it.
+        error = jax.lax.stop_gradient(jnp.asarray(error, jnp.float64))
+        return ErrorSum(self.total + error)
 
 
 def scheme_or_default(scheme: Any) -> TimeScheme:
@@ -92,25 +94,10 @@ def require_orthonormal(name: str, H: Hamiltonian) -> None:
         )
 
 
-def spectral_bounds(H: Hamiltonian, t: tuple[float, float], samples: int = 33) -> tuple[Any, Any]:
-    """(low, high) that enclose the spectrum of the Hermitian part of H at sampled times.
-
-    A smooth pulse can exceed its sampled maximum between samples: 5 % of the spread of the
-    changing part is added.
-    """
-    low, high = H.fixed.bounds()
-    if H.changing:
-        times = jnp.linspace(jnp.float64(t[0]), jnp.float64(t[1]), samples)
-
-        def at(time):
-            pairs = [c.at(time).bounds() for c in H.changing]
-            lows, highs = jnp.stack([p[0] for p in pairs]), jnp.stack([p[1] for p in pairs])
-            return jnp.sum(jnp.minimum(lows, highs)), jnp.sum(jnp.maximum(lows, highs))
-
-        lows, highs = jax.lax.map(at, times)
-        margin = 0.05 * (jnp.max(highs) - jnp.min(lows))
-        low, high = low + jnp.min(lows) - margin, high + jnp.max(highs) + margin
-    return low, high
+def spectral_bounds(H: Hamiltonian, t: tuple[float, float]) -> tuple[Any, Any]:
+    """(low, high) that enclose the spectrum of the Hermitian part of H(t) during a run."""
+    pairs = [H.fixed.bounds(), *(piece.bounds(*t) for piece in H.changing)]
+    return total(low for low, _ in pairs), total(high for _, high in pairs)
 
 
 def spectral_radius(H: Hamiltonian, t: tuple[float, float]) -> Any:

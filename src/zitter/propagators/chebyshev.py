@@ -69,9 +69,11 @@ class Chebyshev(Exponential):
 
     def exponential(self, operator, psi, tau, state):
         center, radius = real_like(self.center, psi), real_like(self.radius, psi)
-        turn = minus_i(jnp.sign(tau), psi)  # a backward step conjugates the series
-        powers = turn ** jnp.arange(len(self.coefficients))
-        weights = 2 * powers * real_like(self.coefficients, psi)
+        # (−i)ⁿ = 1, −i, −1, i, …; a backward step conjugates the series.
+        quarter = np.arange(len(self.coefficients)) % 4
+        even, odd = np.array([1, 0, -1, 0])[quarter], np.array([0, 1, 0, -1])[quarter]
+        turns = even + minus_i(jnp.sign(tau), psi) * odd
+        weights = (2 * real_like(self.coefficients, psi) * turns).astype(psi.dtype)
 
         def scaled(phi):
             return (operator.apply(phi) - center * phi) / radius

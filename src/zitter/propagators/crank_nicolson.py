@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 
+from zitter import checks
 from zitter.operators.banded import Banded
 from zitter.operators.banded_solver import BandedSolver
 from zitter.operators.base import Unsupported, real_like
-from zitter.propagators.base import Exponential, require_orthonormal
+from zitter.propagators.base import Exponential
+from zitter.propagators.channel_implicit import ChannelCrankNicolson
 from zitter.propagators.schemes import Midpoint, TimeScheme
 
 
@@ -15,16 +18,20 @@ class CrankNicolson(Exponential):
     """Cayley's form of the exponential, order 2, unitary, stable for every Δt.
 
     The banded system is solved directly: `Kinetic(order=2)` makes it tridiagonal, orders 4 to 8
-    give 2 to 4 side diagonals. A static H is factored once.
+    give 2 to 4 side diagonals. A static H is factored once. On a `SphericalBasis` each channel is
+    solved directly and the coupling by iteration until it changes by less than `tol`.
     """
 
+    tol: float = eqx.field(static=True)
     scheme: TimeScheme
 
-    def __init__(self):
+    def __init__(self, tol: float = 1e-12):
+        self.tol = float(checks.positive("tol", tol))
         self.scheme = Midpoint()
 
     def prepare(self, H, t, dt):
-        require_orthonormal("CrankNicolson", H)
+        if not H.basis.orthonormal:
+            return ChannelCrankNicolson(self.tol).prepare(H, t, dt)
         try:
             H.mix([1.0], [t[0]]).as_banded()
         except Unsupported as reason:

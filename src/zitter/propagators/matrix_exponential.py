@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from zitter import checks, runtime
-from zitter.operators.base import Unsupported, real_like
+from zitter.operators.base import Unsupported, real_like, total
 from zitter.operators.dense import matrix_vector
 from zitter.propagators.base import (
     Propagator,
+    check_stability,
     require_orthonormal,
     scheme_or_default,
     spectral_bounds,
 )
 from zitter.propagators.schemes import Midpoint, TimeScheme
+from zitter.propagators.taylor import growth
 
 Pair = tuple[jax.Array, jax.Array]  # real and imaginary part of a matrix
 
@@ -32,12 +34,19 @@ Pair = tuple[jax.Array, jax.Array]  # real and imaginary part of a matrix
 class Summation(eqx.Module):
     """A way to evaluate exp(−iX) for a real symmetric X, as (real part, imaginary part)."""
 
+    # Whether the middle of the spectrum is taken out of X first, which halves its norm.
+    centered: eqx.AbstractClassVar[bool]
+
     @abc.abstractmethod
     def for_norm(self, norm: float | None, dtype_tol: float) -> Summation:
-        """The same way with order and scaling fixed for ‖X‖₂ ≤ norm."""
+        """The same way with order and scaling fixed for ‖X‖₂ ≤ norm (None: traced, unknown)."""
 
     @abc.abstractmethod
     def matrix(self, x: jax.Array) -> Pair: ...
+
+    @abc.abstractmethod
+    def growth(self, x: float) -> float:
+        """|exp(−ix)| as this way sums it: the amplification of a wave with ωΔt = x."""
 
     @abc.abstractmethod
     def products(self) -> int:
@@ -48,6 +57,7 @@ class TaylorSum(Summation):
     """The paper's sum: Aⁿ = A·Aⁿ⁻¹/n as four real products, n = 2 … k, added term by term."""
 
     terms: int = eqx.field(static=True)
+    centered: ClassVar[bool] = False
 
     def __init__(self, terms: int = 10):
         self.terms = checks.integer("terms", terms, 1, 200)
@@ -59,13 +69,16 @@ class TaylorSum(Summation):
         # The paper's code knows nothing of the zero real part; the barrier keeps the compiler from
         # using it, so that cost and result are those of the general sum.
         a = (jax.lax.optimization_barrier(jnp.zeros_like(x)), -x)
-        term, total = a, (jnp.eye(len(x), dtype=x.dtype), -x)
+        term, series = a, (jnp.eye(len(x), dtype=x.dtype), -x)
         for n in range(2, self.terms + 1):
             real = (a[0] @ term[0] - a[1] @ term[1]) / n
             imag = (a[0] @ term[1] + a[1] @ term[0]) / n
             term = (real, imag)
-            total = (total[0] + real, total[1] + imag)
-        return total
+            series = (series[0] + real, series[1] + imag)
+        return series
+
+    def growth(self, x):
+        return growth(self.terms, x)
 
     def products(self):
         return 4 * (self.terms - 1)
@@ -75,6 +88,7 @@ class CosSin(Summation):
     """cos X = Σ(−1)ⁿX²ⁿ/(2n)! and sin X = X Σ(−1)ⁿX²ⁿ/(2n+1)!, summed by powers of X²."""
 
     terms: int = eqx.field(static=True)
+    centered: ClassVar[bool] = True
 
     def __init__(self, terms: int = 10):
         self.terms = checks.integer("terms", terms, 1, 200)
@@ -83,15 +97,18 @@ class CosSin(Summation):
         return self
 
     def matrix(self, x):
-        square = x @ x
+        square = product(x, x)
         one = jnp.eye(len(x), dtype=x.dtype)
         power, cosine, sine = one, one, one
         for n in range(1, self.terms // 2 + 1):
-            power = square if n == 1 else power @ square
+            power = square if n == 1 else product(power, square)
             sign = (-1) ** n
             cosine = cosine + sign / math.factorial(2 * n) * power
             sine = sine + sign / math.factorial(2 * n + 1) * power
-        return cosine, -(x @ sine)
+        return cosine, -product(x, sine)
+
+    def growth(self, x):
+        return growth(2 * (self.terms // 2) + 1, x)
 
     def products(self):
         return 1 + max(self.terms // 2 - 1, 0) + 1
@@ -101,27 +118,34 @@ class PatersonStockmeyer(Summation):
     """cos and sin by the Paterson–Stockmeyer scheme, with scaling and doubling.
 
     With q powers Y, …, Y^q of Y = X² a polynomial of degree qs in Y takes s − 1 products more.
-    `tol` (relative to 1 = ‖exp‖) picks degree m, q and the number of doublings
-    cos 2X = 2cos²X − 1, sin 2X = 2 sin X cos X that cost least, from the bound on ‖X‖:
+    Where no `degree` is given, `tol` (relative to 1 = ‖exp‖) picks degree m, q and the number of
+    doublings cos 2X = 2cos²X − 1, sin 2X = 2 sin X cos X that cost least, from the bound on ‖X‖:
     the neglected terms are below ‖X‖^{2m+2}/(2m+2)!.
     """
 
     tol: float | None = eqx.field(static=True)
-    degree: int = eqx.field(static=True)
+    degree: int | None = eqx.field(static=True)
     powers: int = eqx.field(static=True)
     doublings: int = eqx.field(static=True)
+    centered: ClassVar[bool] = True
 
     def __init__(
-        self, tol: float | None = None, degree: int = 4, powers: int = 2, doublings: int = 0
+        self,
+        tol: float | None = None,
+        degree: int | None = None,
+        powers: int = 2,
+        doublings: int = 0,
     ):
         self.tol = None if tol is None else float(checks.positive("tol", tol))
-        self.degree = checks.integer("degree", degree, 1, 60)
+        self.degree = None if degree is None else checks.integer("degree", degree, 1, 60)
         self.powers = checks.integer("powers", powers, 1, 12)
         self.doublings = checks.integer("doublings", doublings, 0, 40)
 
     def for_norm(self, norm, dtype_tol):
-        if norm is None:
+        if self.degree is not None:
             return self
+        if norm is None:
+            raise checks.InputError("degree", "must be given when the Hamiltonian is being traced")
         tol = self.tol if self.tol is not None else dtype_tol
         plans = [
             PatersonStockmeyer(tol, m, q, s)
@@ -135,21 +159,37 @@ class PatersonStockmeyer(Summation):
         return min(plans, key=lambda plan: (plan.products(), plan.doublings, plan.degree))
 
     def matrix(self, x):
+        assert self.degree is not None  # chosen by for_norm
         x = x / 2**self.doublings
-        powers = [jnp.eye(len(x), dtype=x.dtype), x @ x]
+        powers = [jnp.eye(len(x), dtype=x.dtype), product(x, x)]
         while len(powers) <= self.powers:
-            powers.append(powers[-1] @ powers[1])
+            powers.append(product(powers[-1], powers[1]))
         signs = [(-1.0) ** n for n in range(self.degree + 1)]
         cosine = polynomial([s / math.factorial(2 * n) for n, s in enumerate(signs)], powers)
-        sine = x @ polynomial([s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers)
+        sine = polynomial([s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers)
+        sine = product(x, sine)
         for _ in range(self.doublings):
-            sine = 2 * (sine @ cosine)
-            cosine = 2 * (cosine @ cosine) - powers[0]
+            sine = 2 * product(sine, cosine)
+            cosine = 2 * product(cosine, cosine) - powers[0]
         return cosine, -sine
 
+    def growth(self, x):
+        assert self.degree is not None
+        return growth(2 * self.degree + 1, x / 2**self.doublings) ** 2**self.doublings
+
     def products(self):
+        assert self.degree is not None
         blocks = -(-self.degree // self.powers)  # q powers per block, Horner over the blocks
         return 1 + (self.powers - 1) + 2 * (blocks - 1) + 1 + 2 * self.doublings
+
+
+def product(a: jax.Array, b: jax.Array) -> jax.Array:
+    """ab by the library's matrix product.
+
+    The barrier keeps sums from being fused into it, which on GPUs costs five times what it saves.
+    """
+    a, b = jax.lax.optimization_barrier((a, b))
+    return a @ b
 
 
 def polynomial(coefficients: list[float], powers: list[jax.Array]) -> jax.Array:
@@ -158,10 +198,10 @@ def polynomial(coefficients: list[float], powers: list[jax.Array]) -> jax.Array:
     degree = len(coefficients) - 1
     start = q * ((degree - 1) // q) if degree else 0
     # The top block may use Y^q itself, so a degree that is a multiple of q saves one product.
-    result = sum(c * powers[i] for i, c in enumerate(coefficients[start:]))
+    result = total(c * powers[i] for i, c in enumerate(coefficients[start:]))
     for first in range(start - q, -1, -q):
-        block = sum(c * powers[i] for i, c in enumerate(coefficients[first : first + q]))
-        result = result @ powers[q] + block
+        block = total(c * powers[i] for i, c in enumerate(coefficients[first : first + q]))
+        result = product(result, powers[q]) + block
     return result
 
 
@@ -175,9 +215,9 @@ def remainder(norm: float, degree: int) -> float:
 class MatrixExponential(Propagator):
     """exp(−iΔtH) as a full matrix, then one matrix–vector product, with no structure assumed.
 
-    H is centred first (the middle of its spectrum is taken out as a phase), which halves the norm.
-    A static H is exponentiated once. `summation` is the way to sum: `PatersonStockmeyer()` picks
-    order and scaling from the norm, `TaylorSum(10)` is the paper's.
+    H is centred first (the middle of its spectrum is taken out as a phase), which halves the norm,
+    but for `TaylorSum`. A static H is exponentiated once. `summation` is the way to sum:
+    `PatersonStockmeyer()` picks order and scaling from the norm, `TaylorSum(10)` is the paper's.
     """
 
     summation: Summation
@@ -200,13 +240,14 @@ class MatrixExponential(Propagator):
         low, high = spectral_bounds(H, t)
         traced = checks.is_traced(low)
         weights = self.scheme.stages[0][0] if H.time_dependent else (1.0,)
-        norm = None if traced else 0.5 * float(high - low) * sum(map(abs, weights)) * abs(dt)
+        middle = 0.5 * (low + high) if self.summation.centered else jnp.zeros(())
+        radius = jnp.maximum(high - middle, middle - low) * sum(map(abs, weights))
+        norm = None if traced else float(radius) * abs(dt)
         tol = 1e-13 if H.fixed.dtype == jnp.float64 else 1e-7
-        ready = MatrixExponential(self.summation.for_norm(norm, tol), self.scheme)
-        center = 0.5 * (low + high) * sum(weights)
-        if isinstance(self.summation, TaylorSum):
-            center = jnp.zeros(())  # the paper's sum, as printed
-        return eqx.tree_at(lambda p: p.center, ready, center)
+        summation = self.summation.for_norm(norm, tol)
+        check_stability(type(summation).__name__, summation.growth, radius, t, dt)
+        ready = MatrixExponential(summation, self.scheme)
+        return eqx.tree_at(lambda p: p.center, ready, middle * sum(weights))
 
     def init(self, H, psi, t, dt):
         """The matrix of the unchanging part; for a static H its exponential."""

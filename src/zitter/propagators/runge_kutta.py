@@ -86,10 +86,13 @@ class RungeKuttaFehlberg45(Propagator):
             errors, h, count = state
             psi, error = fehlberg_pair(H, psi, t, dt)
             return psi, (errors.plus(error), h, count + 1)
-        return self._adaptive(H, psi, t, dt, state)
+        return self._adaptive(H, psi, t, dt, state, self.tol)
 
-    def _adaptive(self, H, psi, t, dt, state):
-        """Substeps until t + Δt; a substep is repeated with a smaller h when its error is high."""
+    def _adaptive(self, H, psi, t, dt, state, tol: float):
+        """Substeps until t + Δt; a substep is repeated with a smaller h when its error is high.
+
+        The loop's length is not known beforehand: forward derivatives only.
+        """
         direction = jnp.sign(jnp.asarray(dt, jnp.float64))
         span = jnp.abs(jnp.asarray(dt, jnp.float64))
 
@@ -101,8 +104,9 @@ class RungeKuttaFehlberg45(Propagator):
             h = jnp.abs(h)
             trial = jnp.minimum(h, span - done)
             new, error = fehlberg_pair(H, psi, t + direction * done, direction * trial)
-            allowed = self.tol * trial
-            accept = error <= allowed
+            # Errors below rounding cannot be told apart; one that is no number ends the run.
+            allowed = jnp.maximum(tol * trial, 2 * jnp.finfo(psi.dtype).eps)
+            accept = (error <= allowed) | ~jnp.isfinite(error)
             growth = 0.9 * (allowed / jnp.maximum(error, 1e-300)) ** 0.25
             # A substep cut short by the end of the step says nothing against the longer h.
             proposed = trial * jnp.clip(growth, 0.2, 4.0)

@@ -89,4 +89,4 @@ class SplitOperator(Exponential):
 
 
 def _spectral(operator: Operator) -> Spectral | None:
-    return part_of_kind(operator, Spectral)  # type: ignore[return-value]
+    return part_of_kind(operator, Spectral)

@@ -1,8 +1,10 @@
 """Physics that discretizes itself."""
 
 from zitter.terms.absorbers import ComplexAbsorber, MaskAbsorber
+from zitter.terms.atoms import FieldFree, Marinescu, TongLin
 from zitter.terms.base import Model, Term, discretize
 from zitter.terms.kinetic import Kinetic
+from zitter.terms.levels import DrivenMatrix, Matrix
 from zitter.terms.light import LengthGauge, VelocityGauge
 from zitter.terms.potentials import Coulomb, Harmonic, Potential, Repulsion, SoftCoulomb
 from zitter.terms.trajectories import (
@@ -19,10 +21,14 @@ __all__ = [
     "ComplexAbsorber",
     "ConstantVelocity",
     "Coulomb",
+    "DrivenMatrix",
+    "FieldFree",
     "Harmonic",
     "Kinetic",
     "LengthGauge",
+    "Marinescu",
     "MaskAbsorber",
+    "Matrix",
     "Model",
     "Path",
     "Potential",
@@ -31,6 +37,7 @@ __all__ = [
     "SoftCoulomb",
     "TabulatedPath",
     "Term",
+    "TongLin",
     "Trajectory",
     "VelocityGauge",
     "discretize",

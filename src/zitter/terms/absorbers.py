@@ -10,8 +10,10 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Absorbing, Contribution, Mask
+from zitter.terms.atomic import radial_blocks
 from zitter.terms.base import Term, unsupported
 
 
@@ -28,6 +30,16 @@ def _depth(grid: Grid, width: float) -> list[np.ndarray]:
         shape = [-1 if a == axis else 1 for a in range(grid.ndim)]
         depths.append(np.clip(edge, 0.0, 1.0).reshape(shape))
     return depths
+
+
+def _radial_depth(basis: SphericalBasis, width: float, r: np.ndarray) -> np.ndarray:
+    """0 up to rmax − width, rising to 1 at rmax."""
+    rmax = basis.radial.rmax
+    if width >= rmax or basis.radial.scaling is not None:
+        raise checks.InputError(
+            "width", f"must be below rmax ({rmax:g}) on a real coordinate, but is {width:g}"
+        )
+    return np.clip((r - (rmax - width)) / width, 0.0, 1.0)
 
 
 class ComplexAbsorber(Term):
@@ -48,21 +60,30 @@ class ComplexAbsorber(Term):
         self.delta = checks.positive("delta", delta)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if isinstance(basis, SphericalBasis):
+            points, last = basis.radial.points, np.diff(basis.radial.knots).max()
+            values = self._strength(_radial_depth(basis, self.width, points), last)
+            return [Absorbing(radial_blocks(basis, basis.radial.matrix(-1j * values), False))]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
+        total = np.zeros((1,) * basis.ndim)
+        for depth, h in zip(_depth(basis, self.width), basis.spacing, strict=True):
+            total = total + self._strength(depth, h)
+        return [Absorbing(Diagonal(-1j * total, basis.shape))]
+
+    def _strength(self, depth: np.ndarray, h: float) -> np.ndarray:
+        """E_min y at a depth of 0 … 1, cut at the scale that the spacing h can carry."""
         c = 2.62206
         a, b = 1 - 16 / c**3, (1 - 17 / c**3) / c**2
         energy = 0.5 * (c / (2 * self.delta * self.width)) ** 2
-        total = np.zeros((1,) * basis.ndim)
-        for depth, h in zip(_depth(basis, self.width), basis.spacing, strict=True):
-            x = c * np.minimum(depth, 1 - 1e-9)
-            y = a * x - b * x**3 + 4 / (c - x) ** 2 - 4 / (c + x) ** 2
-            total = total + np.minimum(energy * y, 1 / (2 * h**2))
-        return [Absorbing(Diagonal(-1j * total, basis.shape))]
+        x = c * np.minimum(depth, 1 - 1e-9)
+        y = a * x - b * x**3 + 4 / (c - x) ** 2 - 4 / (c + x) ** 2
+        return np.minimum(energy * y, 1 / (2 * h**2))
 
 
 class MaskAbsorber(Term):
-    """ψ is multiplied by M(x)^{Δt/τ} after each step, M = cos(π·depth/2)^power in the outer `width`.
+    """ψ is multiplied by M(x)^{Δt/τ} after each step, where, in the outer
+    `width`, M = cos(π·depth/2)^power and the depth goes from 0 to 1.
 
     `per` is τ, so that the absorption does not depend on the time step.
     """
@@ -77,6 +98,11 @@ class MaskAbsorber(Term):
         self.per = checks.positive("per", per, "time")
 
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if isinstance(basis, SphericalBasis):
+            # The mask acts on coefficients, each at the centre of its spline.
+            depth = _radial_depth(basis, self.width, basis.radial.centers)
+            logs = self.power * np.log(np.cos(0.5 * np.pi * np.minimum(depth, 0.999)))
+            return [Mask(jnp.asarray(logs / self.per))]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         logs = [self.power * np.log(np.cos(0.5 * np.pi * d)) for d in _depth(basis, self.width)]

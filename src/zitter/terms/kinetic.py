@@ -10,10 +10,12 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
 from zitter.operators.base import Operator
 from zitter.operators.hamiltonian import Contribution
 from zitter.operators.spectral import Fourier, PaddedMomentum, Sine, Spectral
 from zitter.operators.stencil import Stencil, first_derivative, second_derivative
+from zitter.terms.atomic import radial_blocks
 from zitter.terms.base import Term, unsupported
 
 Order = Literal["spectral", 2, 4, 6, 8]
@@ -39,8 +41,17 @@ class Kinetic(Term):
         match basis:
             case Grid():
                 return [self._on_grid(basis)]
+            case SphericalBasis():
+                return [self._on_spherical(basis)]
             case _:
                 raise unsupported(self, basis)
+
+    def _on_spherical(self, basis: SphericalBasis) -> Operator:
+        """½ ∫ B′B′ dr + l(l+1)/2r² in each channel."""
+        radial, l = basis.radial, basis.l[:, None, None]
+        centrifugal = radial.matrix(lambda r: 0.5 / r**2)
+        bands = 0.5 * radial.matrix(1.0, 1, 1) + l * (l + 1) * centrifugal
+        return radial_blocks(basis, bands / self.mass)
 
     def _on_grid(self, grid: Grid) -> Operator:
         periodic = grid.boundary == "periodic"

@@ -1,7 +1,7 @@
 """Coupling to light in the dipole approximation (electron charge −1).
 
     length gauge     H_I = E(t)·r
-    velocity gauge   H_I = A(t)·p + A(t)²/2,        ψ_length = exp(iA·r) ψ_velocity
+    velocity gauge   H_I = (A(t)·p + A(t)²/2)/m,    ψ_length = exp(iA·r) ψ_velocity
 
 On a line the field acts along the only axis. Otherwise it acts along the pulse's polarization.
 """
@@ -17,11 +17,14 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
+from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
 from zitter.fields import Field
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Driven
 from zitter.operators.sums import add
+from zitter.terms import atomic
 from zitter.terms.base import Term, unsupported
 from zitter.terms.kinetic import ORDERS, Order, momentum
 
@@ -87,6 +90,9 @@ class LengthGauge(Term):
         self.pulse = checks.instance("pulse", pulse, Field)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if isinstance(basis, SphericalBasis | EigenBasis):
+            pieces = components(self.pulse, 3, electric=True)
+            return [Driven(factor, atomic.position(basis, unit)) for factor, unit in pieces]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         pieces = components(self.pulse, basis.dimension, electric=True)
@@ -94,23 +100,35 @@ class LengthGauge(Term):
 
 
 class VelocityGauge(Term):
-    """A(t)·p + A(t)²/2 for each particle; `order` as in `Kinetic`."""
+    """(A(t)·p + A(t)²/2)/m for each particle; `order` as in `Kinetic`, for grids.
+
+    On atomic bases A²/2 is left out: it turns the phase of the whole state and nothing else.
+    """
 
     pulse: Field
+    mass: Any
     order: Order = eqx.field(static=True)
 
-    def __init__(self, pulse: Field, order: Order = "spectral"):
+    def __init__(self, pulse: Field, order: Order = "spectral", mass: float | str = 1.0):
         self.pulse = checks.instance("pulse", pulse, Field)
+        self.mass = checks.positive("mass", mass, "mass")
         self.order = checks.choice("order", order, ORDERS)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if isinstance(basis, SphericalBasis | EigenBasis):
+            along = components(self.pulse, 3, electric=False)
+            return [
+                Driven(factor, atomic.momentum(basis, unit).scaled(1 / self.mass))
+                for factor, unit in along
+            ]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         pieces: list[Contribution] = [
-            Driven(factor, momentum(basis, np.tile(unit, basis.particles), self.order))
+            Driven(factor, momentum(basis, np.tile(unit, basis.particles) / self.mass, self.order))
             for factor, unit in components(self.pulse, basis.dimension, electric=False)
         ]
-        quadratic = Diagonal(jnp.full((1,) * basis.ndim, float(basis.particles)), basis.shape)
+        inverse_mass = jnp.full((1,) * basis.ndim, basis.particles / self.mass)
+        quadratic = Diagonal(inverse_mass, basis.shape)
         return [*pieces, Driven(Ponderomotive(self.pulse), quadratic)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 from typing import Any
@@ -15,11 +16,20 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
 from zitter.expressions import Expression
-from zitter.operators.base import real_like
+from zitter.operators.base import real_like, total
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Moving
+from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
+from zitter.terms.singularity import (
+    SINGULARITIES,
+    Singularity,
+    cell_average,
+    cut,
+    regularized,
+)
 from zitter.terms.trajectories import Trajectory
 
 
@@ -35,8 +45,15 @@ class OneBody(Term):
             case Grid():
                 values = [self.value(*basis.coordinates(p)) for p in range(basis.particles)]
                 return [Diagonal(sum(values[1:], values[0]), basis.shape)]
+            case SphericalBasis():
+                return [central_potential(basis, self.central)]
             case _:
                 raise unsupported(self, basis)
+
+
+    @abc.abstractmethod
+    def central(self, r: Any) -> Any:
+        """V(r) around the origin, or `InputError` for a potential that is not central."""
 
 
 class Harmonic(OneBody):
@@ -67,6 +84,14 @@ class Harmonic(OneBody):
         return 0.5 * self.mass * sum(terms[1:], terms[0])
 
 
+    def central(self, r):
+        if np.ndim(self.frequency) or np.any(self.center):
+            raise checks.InputError(
+                "frequency", "must be one number, with center 0, for a basis around the origin"
+            )
+        return 0.5 * self.mass * (self.frequency * r) ** 2
+
+
 class Centers(Term):
     """Σ_j of a potential around centres R_j, at rest or on a trajectory."""
 
@@ -90,19 +115,39 @@ class Centers(Term):
     def around(self, charge: Any, distance_squared: jax.Array, grid: Grid) -> jax.Array:
         """The potential of one centre, from r² (which may be zero)."""
 
+    @abc.abstractmethod
+    def central(self, r: Any) -> Any:
+        """The potential of the centre at the origin, for r > 0."""
+
     def discretize(self, basis: Basis) -> list[Contribution]:
         match basis:
             case Grid():
                 return [self._on_grid(basis)]
+            case SphericalBasis():
+                if self.motion is not None or np.any(self.positions(3)) or np.size(self.Z) != 1:
+                    raise unsupported(self, basis, "it holds one centre, at rest in the origin")
+                return [central_potential(basis, self.central)]
             case _:
                 raise unsupported(self, basis)
 
     def _on_grid(self, grid: Grid) -> Contribution:
         positions = self.positions(grid.dimension)
-        field = CenterField(self, grid, jnp.zeros(()))
         if self.motion is None:
-            return field.diagonal(jnp.asarray(positions))
-        return Moving(_MovingCenters(field, self.motion, positions))
+            return self.diagonal(grid, jnp.asarray(positions), np.float64)
+        return Moving(_MovingCenters(self, grid, self.motion, positions))
+
+    def diagonal(self, grid: Grid, positions: jax.Array, dtype: Any) -> Diagonal:
+        """The sum over centres at `positions`, for each particle, made in `dtype`."""
+        charges = self.charges(positions.shape[0])
+        values = []
+        for particle in range(grid.particles):
+            points = [jnp.asarray(x, dtype) for x in grid.coordinates(particle)]
+            for charge, position in zip(charges, positions, strict=True):
+                distance = total(
+                    (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)
+                )
+                values.append(self.around(real_like(charge, distance), distance, grid))
+        return Diagonal(total(values), grid.shape)
 
     def positions(self, dimension: int) -> np.ndarray:
         """Centres at t = 0 as an array (centres, axes); one at the origin by default."""
@@ -123,35 +168,17 @@ class Centers(Term):
         return _one_for_each("Z", self.Z, count)
 
 
-class CenterField(eqx.Module):
-    """The sum over centres on one grid. `anchor` carries the precision the values are made in."""
-
-    term: Centers
-    grid: Grid
-    anchor: jax.Array
-
-    def diagonal(self, positions: jax.Array) -> Diagonal:
-        total = jnp.zeros((), self.anchor.dtype)
-        for particle in range(self.grid.particles):
-            points = [real_like(x, self.anchor) for x in self.grid.coordinates(particle)]
-            charges = self.term.charges(positions.shape[0])
-            for charge, position in zip(charges, positions, strict=True):
-                distance = sum(
-                    (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)
-                )
-                total = total + self.term.around(real_like(charge, distance), distance, self.grid)
-        return Diagonal(total, self.grid.shape)
-
-
 class _MovingCenters(eqx.Module):
     """t ↦ the potential of the displaced centres."""
 
-    field: CenterField
+    term: Centers
+    grid: Grid
     motion: Trajectory
     centers: np.ndarray
 
-    def __call__(self, t: Any) -> Diagonal:
-        return self.field.diagonal(self.motion.positions(t, self.centers))
+    def __call__(self, t: Any, dtype: Any) -> Diagonal:
+        positions = self.motion.positions(t, self.centers)
+        return self.term.diagonal(self.grid, positions, dtype)
 
 
 class SoftCoulomb(Centers):
@@ -173,35 +200,58 @@ class SoftCoulomb(Centers):
         softening = real_like(self.softening, distance_squared)
         return -charge / jnp.sqrt(distance_squared + softening)
 
+    def central(self, r):
+        return -jnp.squeeze(self.Z) / jnp.sqrt(r**2 + self.softening)
 
-# Mean of 1/r over a unit cell centred at the origin: square, cube.
-_CELL_MEAN = {2: 4 * np.log(1 + np.sqrt(2)), 3: 2.3800773639795396}
+
+_SQUARE_MEAN = 4 * np.log(1 + np.sqrt(2))  # of 1/r over a unit square around the origin
 
 
 class Coulomb(Centers):
     """V = −Σ_j Z_j / |r − R_j|, in two and three dimensions.
 
-    At a grid point closer to a nucleus than half a spacing the cell average of 1/r stands for the
-    singular value.
+    `singularity` says what stands for the pole on a three-dimensional grid:
+    "regularized", a smooth potential with the levels of −Z/r (the default; it asks for a spacing
+    below 0.7/Z, and for the particle's `mass` if that is not 1); "cell-average", the mean over a
+    ball of the cell's volume; "cut", −Z/h inside r < h. In two dimensions the mean over the cell
+    stands for the singular value. Bases around the nucleus need none of this.
     """
+
+    singularity: Singularity = eqx.field(static=True)
+    mass: Any
 
     def __init__(
         self,
         Z: float | Sequence[float] = 1.0,
         centers: Any = None,
         motion: Trajectory | None = None,
+        singularity: Singularity = "regularized",
+        mass: float | str = 1.0,
     ):
         Centers.__init__(self, Z, centers, motion)
+        self.singularity = checks.choice("singularity", singularity, SINGULARITIES)
+        self.mass = checks.positive("mass", mass, "mass")
 
     def around(self, charge, distance_squared, grid):
         if grid.dimension == 1:
             raise unsupported(
                 self, grid, "on a line the bare 1/|x| has no ground state; use SoftCoulomb"
             )
-        h = min(grid.spacing)
-        inside = distance_squared < (0.5 * h) ** 2
-        safe = jnp.where(inside, 1.0, distance_squared)
-        return -charge * jnp.where(inside, _CELL_MEAN[grid.dimension] / h, 1 / jnp.sqrt(safe))
+        h = grid.spacing[: grid.dimension]
+        if grid.dimension == 2:
+            inside = distance_squared < (0.5 * min(h)) ** 2
+            safe = jnp.where(inside, 1.0, distance_squared)
+            return -charge * jnp.where(inside, _SQUARE_MEAN / min(h), 1 / jnp.sqrt(safe))
+        match self.singularity:
+            case "regularized":
+                return regularized(charge, distance_squared, max(h), self.mass)
+            case "cell-average":
+                return cell_average(charge, distance_squared, float(np.prod(h)))
+            case "cut":
+                return cut(charge, distance_squared, max(h))
+
+    def central(self, r):
+        return -jnp.squeeze(self.Z) / r
 
 
 class Repulsion(Term):
@@ -217,13 +267,13 @@ class Repulsion(Term):
     def discretize(self, basis: Basis) -> list[Contribution]:
         if not isinstance(basis, Grid) or basis.particles < 2:
             raise unsupported(self, basis, "repulsion needs Grid(…, particles=2) or more")
-        total: Any = 0.0
+        values = []
         for i in range(basis.particles):
             for j in range(i):
                 pairs = zip(basis.coordinates(i), basis.coordinates(j), strict=True)
-                distance = sum((a - b) ** 2 for a, b in pairs)
-                total = total + self.Z / jnp.sqrt(distance + self.softening)
-        return [Diagonal(total, basis.shape)]
+                distance = total((a - b) ** 2 for a, b in pairs)
+                values.append(self.Z / jnp.sqrt(distance + self.softening))
+        return [Diagonal(total(values), basis.shape)]
 
 
 class Potential(Term):
@@ -233,13 +283,12 @@ class Potential(Term):
         zt.Potential(expression="0.5*x**2 + 0.1*x*sin(t)")  x, y, z (x1, x2 for two particles), t
         zt.Potential(file="v.h5", dataset="potential")      HDF5 or npz, of the grid's shape
 
-    A function that takes one argument more than the grid has axes is given the time.
+    A function that needs one argument more than the grid has axes is given the time as the last.
     """
 
     function: Callable[..., Any] | None = eqx.field(static=True)
     expression: Expression | None = eqx.field(static=True)
     values: Any
-    time_dependent: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -249,7 +298,6 @@ class Potential(Term):
         array: Any = None,
         file: str | None = None,
         dataset: str = "potential",
-        time_dependent: bool = False,
     ):
         sources = {"function": function, "expression": expression, "array": array, "file": file}
         given = [name for name, source in sources.items() if source is not None]
@@ -262,7 +310,7 @@ class Potential(Term):
         self.function = function
         self.expression = None
         if expression is not None:
-            names = ("x", "y", "z", "x1", "x2", "x3", "t")
+            names = ("x", "y", "z", "x1", "x2", "x3", "r", "t")
             try:
                 self.expression = Expression(expression, names)
             except checks.InputError as error:
@@ -272,10 +320,10 @@ class Potential(Term):
             self.values = checks.array("array", array)
         elif file is not None:
             self.values = checks.array("file", read_array(file, dataset))
-        uses_time = self.expression is not None and "t" in self.expression.variables_used
-        self.time_dependent = checks.boolean("time_dependent", time_dependent) or uses_time
 
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if isinstance(basis, SphericalBasis):
+            return [central_potential(basis, self.central)]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         if self.values is not None:
@@ -286,15 +334,36 @@ class Potential(Term):
                 )
             return [Diagonal(self.values, basis.shape)]
         self._check_names(basis)
-        if self.time_dependent:
-            return [Moving(_MovingPotential(self, basis, jnp.zeros(())))]
-        values = self.evaluate(basis, None)
+        if self._takes_time(basis):
+            return [Moving(_MovingPotential(self, basis))]
+        values = self.evaluate(basis)
         if not checks.is_traced(values) and not bool(jnp.all(jnp.isfinite(values))):
             bad = int(jnp.sum(~jnp.isfinite(values)))
             raise checks.InputError(
                 "potential", f"must be finite on the grid, but is not at {bad} point(s)"
             )
         return [Diagonal(values, basis.shape)]
+
+    def central(self, r: Any) -> Any:
+        """V(r) on a basis around the origin, where the one coordinate is called r."""
+        if self.function is not None:
+            return self.function(r)
+        if self.expression is None or set(self.expression.variables_used) - {"r"}:
+            raise checks.InputError(
+                "expression", "must be a function of r alone for a basis around the origin"
+            )
+        return self.expression(r=r) if self.expression.variables_used else self.expression()
+
+    def _takes_time(self, grid: Grid) -> bool:
+        if self.expression is not None:
+            return "t" in self.expression.variables_used
+        assert self.function is not None
+        needed = [
+            p
+            for p in inspect.signature(self.function).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        ]
+        return len(needed) == grid.ndim + 1
 
     def _check_names(self, grid: Grid) -> None:
         if self.expression is None:
@@ -307,8 +376,8 @@ class Potential(Term):
                 f"but uses {', '.join(sorted(unknown))}",
             )
 
-    def evaluate(self, grid: Grid, t: Any, dtype: Any = None) -> jax.Array:
-        points = [jnp.asarray(x, dtype) for p in range(grid.particles) for x in grid.coordinates(p)]
+    def evaluate(self, grid: Grid, t: Any = None) -> jax.Array:
+        points = [jnp.asarray(x) for p in range(grid.particles) for x in grid.coordinates(p)]
         if self.expression is not None:
             named = dict(zip(grid.axis_names(), points, strict=True))
             if t is not None:
@@ -320,16 +389,13 @@ class Potential(Term):
 
 
 class _MovingPotential(eqx.Module):
-    """t ↦ V(x, t); `anchor` carries the precision the values are made in."""
+    """t ↦ V(x, t)."""
 
     term: Potential
     grid: Grid
-    anchor: jax.Array
 
-    def __call__(self, t: Any) -> Diagonal:
-        dtype = self.anchor.dtype
-        t = jnp.asarray(t).astype(dtype)
-        return Diagonal(self.term.evaluate(self.grid, t, dtype).astype(dtype), self.grid.shape)
+    def __call__(self, t: Any, dtype: Any) -> Diagonal:
+        return Diagonal(self.term.evaluate(self.grid, t).astype(dtype), self.grid.shape)
 
 
 def read_array(path: str, dataset: str) -> np.ndarray:

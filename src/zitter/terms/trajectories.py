@@ -35,11 +35,15 @@ class Rigid(Trajectory):
     def __init__(self, amplitude: float | str, frequency: float | str, axis: int = -1):
         self.amplitude = checks.scalar("amplitude", amplitude, "length")
         self.frequency = checks.scalar("frequency", frequency, "energy")
-        self.axis = axis
+        self.axis = checks.integer("axis", axis, -3, 2)
 
     def positions(self, t, centers):
-        shift = self.amplitude * jnp.sin(self.frequency * t)
-        return jnp.asarray(centers).at[:, self.axis].add(shift)
+        if not -centers.shape[1] <= self.axis < centers.shape[1]:
+            raise checks.InputError(
+                "axis", f"must be one of the {centers.shape[1]} axes here, but is {self.axis}"
+            )
+        direction = np.eye(centers.shape[1])[self.axis]
+        return centers + direction * (self.amplitude * jnp.sin(self.frequency * t))
 
 
 class Breathing(Trajectory):
@@ -56,9 +60,9 @@ class Breathing(Trajectory):
         self.frequency = checks.scalar("frequency", frequency, "energy")
 
     def positions(self, t, centers):
-        arms = np.asarray(centers) - np.mean(centers, axis=0)
-        lengths = np.linalg.norm(arms, axis=1, keepdims=True)
-        directions = arms / np.where(lengths > 0, lengths, 1.0)
+        arms = jnp.asarray(centers) - jnp.mean(jnp.asarray(centers), axis=0)
+        lengths = jnp.sqrt(jnp.sum(arms**2, axis=1, keepdims=True))
+        directions = arms / jnp.where(lengths > 0, lengths, 1.0)
         return centers + directions * (self.amplitude * jnp.sin(self.frequency * t))
 
 
@@ -72,8 +76,15 @@ class ConstantVelocity(Trajectory):
 
     def positions(self, t, centers):
         velocity = jnp.asarray(self.velocity)
-        if velocity.ndim == 1 and len(velocity) != centers.shape[1]:
-            velocity = velocity[:, None]  # one number for each centre on a line
+        if centers.shape[1] == 1 and velocity.ndim < 2:
+            velocity = velocity.reshape(-1, 1)  # on a line, one number for all or for each centre
+        count, axes = centers.shape
+        if velocity.shape not in ((axes,), (1, axes), (count, axes)):
+            raise checks.InputError(
+                "velocity",
+                f"must be {axes} number(s), or as many for each of {count} centre(s), "
+                f"but has shape {np.shape(self.velocity)}",
+            )
         return centers + velocity * t
 
 
@@ -119,6 +130,11 @@ class Path(Trajectory):
     """Any JAX function: R(t) = function(t), an array of all centres' positions."""
 
     function: Callable[[Any], Any] = eqx.field(static=True)
+
+    def __init__(self, function: Callable[[Any], Any]):
+        if not callable(function):
+            raise checks.InputError("function", f"must be a function of t, but is {function!r}")
+        self.function = function
 
     def positions(self, t, centers):
         return jnp.reshape(self.function(t), centers.shape)

@@ -1,0 +1,80 @@
+"""What every benchmark shares: timing, and a record that says where and with what it was made."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+
+def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
+    """The median time of `action` after one call that is not counted."""
+    jax.block_until_ready(action())
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        jax.block_until_ready(action())
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("zitter", "jax", "numpy", "scipy", *packages):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "source"
+    return found
+
+
+def record(name: str, question: str, rows: list[dict[str, Any]], *packages: str) -> dict[str, Any]:
+    device = jax.devices()[0]
+    return {
+        "name": name,
+        "question": question,
+        "date": datetime.date.today().isoformat(),
+        "device": device.device_kind if device.platform != "cpu" else _cpu(),
+        "versions": versions(*packages),
+        "rows": rows,
+    }
+
+
+def finish(result: dict[str, Any], path: str | None) -> None:
+    """Print the rows as a table and write the record."""
+    for row in result["rows"]:
+        print("  ".join(f"{k}={_shown(v)}" for k, v in row.items()), flush=True)
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps({k: v for k, v in result.items() if k != "rows"}))
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--json", help="write the record to this file")
+    return parser
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(x.split(":")[1].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.processor()
+    import os
+
+    return f"{os.cpu_count()} cores, {model}"

@@ -1,0 +1,5 @@
+"""`python -m zitter`."""
+
+from zitter.cli import main
+
+main()

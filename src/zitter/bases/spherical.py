@@ -1,0 +1,146 @@
+"""Radial functions times spherical harmonics: ψ(r) = Σ_{lm} P_lm(r)/r · Y_lm(θ, φ).
+
+    zt.SphericalBasis(radial, lmax=20)            one m (0), for light polarized along z
+    zt.SphericalBasis(radial, lmax=20, m="all")   every m, for elliptic light
+
+Coefficients have the shape (channels, n): one row of radial coefficients for each l ≥ |m|, or for
+each pair (l, m) in the order (0,0), (1,−1), (1,0), (1,1), …; harmonics have the Condon–Shortley
+phase.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.bsplines import RadialBSplines
+
+
+class SphericalBasis(Basis):
+    """(radial B-splines) ⊗ Y_lm; ⟨φ|ψ⟩ = Σ_lm φ_lm† S ψ_lm with the radial overlap S."""
+
+    radial: RadialBSplines = eqx.field(static=True)
+    lmax: int = eqx.field(static=True)
+    m: int | Literal["all"] = eqx.field(static=True)
+
+    def __init__(self, radial: RadialBSplines, lmax: int, m: int | Literal["all"] = 0):
+        self.radial = checks.instance("radial", radial, RadialBSplines)
+        self.lmax = checks.integer("lmax", lmax, 0)
+        if m != "all":
+            m = checks.integer("m", m, -self.lmax, self.lmax)
+        self.m = m
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.channels), self.radial.n)
+
+    @property
+    def channels(self) -> tuple[tuple[int, int], ...]:
+        """The pairs (l, m), one for each row of coefficients."""
+        if self.m == "all":
+            return tuple((l, m) for l in range(self.lmax + 1) for m in range(-l, l + 1))
+        return tuple((l, self.m) for l in range(abs(self.m), self.lmax + 1))
+
+    @property
+    def l(self) -> np.ndarray:
+        return np.asarray([l for l, _ in self.channels])
+
+    @property
+    def orthonormal(self) -> bool:
+        return False
+
+    def overlap(self, psi: jax.Array) -> jax.Array:
+        return _banded_rows(jnp.asarray(self.radial.overlap), psi)
+
+    def solve_overlap(self, image: jax.Array) -> jax.Array:
+        """S⁻¹ is the same for each row, so one dense product serves all."""
+        inverse = jnp.asarray(self.radial.inverse_overlap)
+        inverse = inverse.astype(jnp.result_type(_precision_of(image), inverse.dtype))
+        return multiply_rows(inverse, image).astype(jnp.result_type(image))
+
+    def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
+        return jnp.vdot(bra, image)
+
+    def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
+        """⟨bra|ket⟩; with exterior scaling the integral over the real coordinate x."""
+        bands = jnp.asarray(self.radial.hermitian_overlap, _precision_of(ket))
+        return jnp.vdot(bra, _banded_rows(bands, ket))
+
+    def axes(self) -> dict[str, Any]:
+        if self.m == "all":
+            return {"channel": np.arange(self.shape[0]), "spline": self.radial.centers}
+        return {"l": self.l, "spline": self.radial.centers}
+
+    def direction(self, component: int) -> tuple[complex, np.ndarray, np.ndarray]:
+        """(f, N, K): the unit vector n_x, n_y or n_z (`component` 0, 1, 2) is f·N between channels.
+
+        N and K are real. The gradient acts on P(r) as f·(N d/dr + K/r), with K = −(l+1) N from l
+        to l + 1 and K = l N from l to l − 1.
+        """
+        return _direction(self.channels, component)
+
+    def row(self, l: int, m: int | None = None) -> int:
+        """The place of channel (l, m); m may be left out where the basis has only one."""
+        m = self.m if m is None and self.m != "all" else (0 if m is None else m)
+        if (l, m) not in self.channels:
+            raise checks.InputError("l", f"must be a channel of the basis, but is ({l}, {m})")
+        return self.channels.index((l, m))
+
+    def __repr__(self) -> str:
+        return f"SphericalBasis: l ≤ {self.lmax}, m = {self.m}, {self.radial}"
+
+
+@functools.lru_cache(maxsize=32)
+def _direction(channels, component: int) -> tuple[complex, np.ndarray, np.ndarray]:
+    place = {channel: i for i, channel in enumerate(channels)}
+    raising, along = np.zeros((2, len(channels), len(channels)))
+    for (l, m), i in place.items():
+        j = place.get((l + 1, m))
+        if j is not None:
+            along[i, j] = along[j, i] = cosine(l, m)
+        j = place.get((l + 1, m + 1))
+        if j is not None:
+            raising[j, i] = -np.sqrt((l + m + 1) * (l + m + 2) / ((2 * l + 1) * (2 * l + 3)))
+        j = place.get((l - 1, m + 1))
+        if j is not None:
+            raising[j, i] = np.sqrt((l - m) * (l - m - 1) / ((2 * l - 1) * (2 * l + 1)))
+    # n_x = (n₊ + n₋)/2, n_y = (n₊ − n₋)/2i, n₋ = n₊†
+    factor, unit = {
+        0: (1.0, 0.5 * (raising + raising.T)),
+        1: (-1j, 0.5 * (raising - raising.T)),
+        2: (1.0, along),
+    }[component]
+    l = np.asarray([l for l, _ in channels])
+    rise = l[:, None] - l[None, :]
+    centrifugal = np.where(rise == 1, -l[:, None], l[None, :]) * unit
+    return complex(factor), unit, centrifugal
+
+
+def cosine(l: int, m: int) -> float:
+    """⟨l+1, m| cos θ |l, m⟩."""
+    return float(np.sqrt(((l + 1) ** 2 - m**2) / ((2 * l + 1) * (2 * l + 3))))
+
+
+def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
+    """matrix · row for each row; a real matrix meets complex rows as twice as many real ones."""
+    if jnp.iscomplexobj(rows) and not jnp.iscomplexobj(matrix):
+        parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]) @ matrix.T
+        return jax.lax.complex(parts[: rows.shape[0]], parts[rows.shape[0] :])
+    return rows @ matrix.T
+
+
+def _banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:
+    p, n = bands.shape[0] // 2, bands.shape[1]
+    padded = jnp.pad(rows, ((0, 0), (p, p)))
+    return sum(bands[p + k] * padded[:, p + k : p + k + n] for k in range(-p, p + 1))
+
+
+def _precision_of(array: jax.Array) -> Any:
+    return jnp.finfo(jnp.result_type(array)).dtype

@@ -1,0 +1,177 @@
+"""The command `zitter`. Nothing heavy is imported until a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zitter import __version__, checks
+
+app = typer.Typer(
+    name="zitter",
+    help="Schrödinger and Dirac equations on grids, in atomic bases and by Monte Carlo.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"zitter {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output directory [default: CASE-output].")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier result.")
+    ] = False,
+    precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Devices to share the work: space=4.")] = None,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")
+    ] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+) -> int:
+    """Run a calculation described by a TOML file."""
+    from zitter.cli import running as command
+
+    request = command.Request(
+        case=case,
+        settings=tuple(settings or ()),
+        out=out if out is not None else Path(f"{case.stem}-output"),
+        resume=resume,
+        overwrite=overwrite,
+        runtime={"precision": precision, "device": device, "mesh": command.parse_mesh(mesh)},
+        checkpoint_every=checkpoint_every,
+        dry_run=dry_run,
+        json=json,
+        quiet=quiet,
+    )
+    return command.run(request)
+
+
+@app.command()
+def show(
+    result: Annotated[Path, typer.Argument(help="An output directory or a result file.")],
+    json: Json = False,
+) -> int:
+    """Print what a result holds, with its errors."""
+    from zitter.cli import showing as command
+
+    return command.show(result, json)
+
+
+@app.command()
+def plot(
+    result: Annotated[Path, typer.Argument(help="An output directory or a result file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Picture file [default: beside it].")
+    ] = None,
+    animate: Annotated[
+        bool, typer.Option("--animate", help="Draw the density as an animated GIF.")
+    ] = False,
+) -> int:
+    """Draw a result."""
+    from zitter.cli import drawing as command
+
+    return command.draw(result, output, animate)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="Which one; without, list them.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="With the paper's own parameters.")] = False,
+    json: Json = False,
+    out: Annotated[Path | None, typer.Option(help="Directory for figures and the report.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+) -> int:
+    """Repeat a published calculation and compare with the paper."""
+    from zitter.cli import tools
+
+    return tools.reproduce(name, full, json, out, quiet)
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which one; without, list them.")] = None,
+    json: Json = False,
+) -> int:
+    """Measure speed on this machine (in a source checkout)."""
+    from zitter.cli import tools
+
+    return tools.bench(name, json)
+
+
+@app.command()
+def schema() -> int:
+    """Print the JSON schema of the TOML input."""
+    from zitter.cli import tools
+
+    return tools.schema()
+
+
+@app.command()
+def doctor(json: Json = False) -> int:
+    """Say what zitter finds on this machine, and check that it computes."""
+    from zitter.cli import checkup as command
+
+    return command.doctor(json)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Exit status 0: done. 1: a run failed. 2: the input is at fault; nothing was written."""
+    sys.exit(status(arguments))
+
+
+def status(arguments: list[str] | None = None) -> int:
+    """Run a command line and return its exit status; every failure is one sentence on stderr."""
+    command = typer.main.get_command(app)
+    try:
+        return int(command.main(arguments, prog_name="zitter", standalone_mode=False) or 0)
+    except checks.RunError as error:
+        return _fail(str(error), 1)
+    except checks.ZitterError as error:  # InputError, Unsupported
+        return _fail(str(error), 2)
+    except KeyboardInterrupt:
+        return _fail("stopped on request; nothing was saved", 1)
+    except Exception as error:
+        # The parser's own errors (typer carries its parser inside or beside it, by version).
+        if hasattr(error, "format_message"):
+            return _fail(str(error.format_message()), int(getattr(error, "exit_code", 2)))  # type: ignore[attr-defined]
+        raise
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return code

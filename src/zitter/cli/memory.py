@@ -1,0 +1,61 @@
+"""Whether a calculation fits the device, found out without allocating its arrays."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import jax.numpy as jnp
+
+from zitter import checks, runtime, solve
+from zitter.bases.base import Basis
+
+
+def check_basis(basis: Basis) -> None:
+    """Refuse a basis of which not even ψ, its successor and one potential fit."""
+    now = runtime.settings()
+    least = basis.size * (2 * now.complex_dtype.itemsize + now.real_dtype.itemsize)
+    _refuse(least, "at least ")
+
+
+def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | None:
+    """Refuse a run whose compiled loop takes more than the device has.
+
+    Compiling only to ask takes time, so unless `always` it is done only for states so large that
+    a hundred of them would be too much.
+    """
+    limit = available()
+    if not always and (limit is None or 100 * basis.size * plan.dtype.itemsize < limit):
+        return None
+    needed = plan.memory()
+    _refuse(needed, "about ")
+    return needed
+
+
+def available() -> int | None:
+    """Bytes of all devices that share the work."""
+    now = runtime.settings()
+    one = runtime.memory_limit(now.device)
+    return None if one is None else one * (now.mesh.size if now.mesh is not None else 1)
+
+
+def readable(amount: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}"
+        amount /= 1024
+    return f"{amount:.3g} TiB" if amount < 1024 else f"{amount / 1024:.3g} PiB"
+
+
+def no_eigenstates(H: Any, n: int, solver: Any = None) -> Any:
+    """States of the right shape for a plan that will not be run."""
+    return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), runtime.settings().complex_dtype))
+
+
+def _refuse(needed: int, degree: str) -> None:
+    limit = available()
+    if limit is not None and needed > limit:
+        raise checks.InputError(
+            "basis.shape",
+            f"must fit the device's {readable(limit)}, but needs {degree}{readable(needed)}",
+        )

@@ -1,0 +1,155 @@
+"""`zitter show`: the numbers of a result, each with what is known about its error."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+
+from zitter import units
+from zitter.solution import Eigenstates, Solution, load
+
+# Entries of `info` that say how good the numbers are.
+ERRORS = {
+    "norm_loss": "norm lost (absorbed, or the propagator's error)",
+    "error_estimate": "error estimate of ψ, summed over the steps",
+    "tolerance_per_step": "tolerance per step",
+    "initial_residual": "residual of the initial state (hartree)",
+}
+MOST_VALUES = 16  # longer arrays are not for a table or a line of JSON
+
+
+def show(path: Path, as_json: bool) -> int:
+    result = load(path)
+    file = path / "result.h5" if path.is_dir() else path
+    print_result(result, file)
+    if as_json:
+        print_json(numbers(result, file))
+    return 0
+
+
+def numbers(result: Solution | Eigenstates, path: Path) -> dict[str, Any]:
+    """The key numbers, for `--json`."""
+    if isinstance(result, Eigenstates):
+        return {
+            "kind": "eigenstates",
+            "file": str(path),
+            "energies": result.energies,
+            "residuals": result.residuals,
+            "info": result.info,
+        }
+    final = {n: d[-1] for n, d in result.observables.items() if np.size(d[-1]) <= MOST_VALUES}
+    return {
+        "kind": "evolution",
+        "file": str(path),
+        "time": result.times[-1],
+        "records": len(result.times),
+        "final": final,
+        "errors": {key: result.info[key] for key in ERRORS if key in result.info},
+        "info": result.info,
+    }
+
+
+def print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(_plain(value)))
+
+
+def print_result(result: Solution | Eigenstates, path: Path) -> None:
+    title = f"{path}"
+    if isinstance(result, Eigenstates):
+        print(rendered(_energies(result, title), _how(result)))
+    else:
+        print(rendered(_course(result, title), _errors(result), _how(result)))
+
+
+def table(title: str, rows: dict[str, str]) -> str:
+    """Two columns, as text."""
+    grid = _new(title, "", "")
+    for key, value in rows.items():
+        grid.add_row(key, value)
+    return rendered(grid)
+
+
+def _course(result: Solution, title: str) -> Table:
+    span = f"t = {result.times[0]:g} … {result.times[-1]:g} a.u."
+    span += f" ({units.to_fs(result.times[-1] - result.times[0]):.4g} fs)"
+    grid = _new(f"{title}\n{span}, {len(result.times)} records", "observable", "first", "last")
+    for column in ("smallest", "largest", "unit"):
+        grid.add_column(column, justify="left" if column == "unit" else "right")
+    for name, data in result.observables.items():
+        unit = result.described[name][1]
+        if data.ndim == 1:
+            values = [data[0], data[-1], np.min(data), np.max(data)]
+            grid.add_row(name, *(f"{v:.8g}" for v in values), unit)
+        elif np.size(data[-1]) <= MOST_VALUES:
+            for i, column in enumerate(data.reshape(len(data), -1).T):
+                values = [column[0], column[-1], np.min(column), np.max(column)]
+                grid.add_row(f"{name} {i}", *(f"{v:.8g}" for v in values), unit)
+        else:
+            grid.add_row(name, f"array {'×'.join(map(str, data.shape))}", "", "", "", unit)
+    return grid
+
+
+def _errors(result: Solution) -> Table:
+    grid = _new("", "error", "value")
+    for key, meaning in ERRORS.items():
+        if key in result.info:
+            grid.add_row(meaning, f"{result.info[key]:.3g}")
+    return grid
+
+
+def _energies(result: Eigenstates, title: str) -> Table:
+    grid = _new(title, "state", "energy (hartree)", "energy (eV)")
+    grid.add_column("error bound (hartree)", justify="right")
+    for n, (energy, residual) in enumerate(zip(result.energies, result.residuals, strict=True)):
+        grid.add_row(str(n), f"{energy:.12g}", f"{units.to_ev(energy):.8g}", f"{residual:.1e}")
+    return grid
+
+
+def _how(result: Solution | Eigenstates) -> Table:
+    grid = _new("", "made with", "")
+    for key, value in result.info.items():
+        if key not in ERRORS and value not in ("", None):
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            grid.add_row(key.replace("_", " "), shown)
+    return grid
+
+
+def _new(title: str, first: str, *others: str) -> Table:
+    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    grid.show_header = any((first, *others))
+    grid.add_column(first)
+    for name in others:
+        grid.add_column(name, justify="right" if name else "left")
+    return grid
+
+
+def rendered(*parts: Table) -> str:
+    """As text: styled on a terminal, plain in a log, never cut off."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
+    with console.capture() as captured:
+        console.print(Group(*(part for part in parts if part.row_count)), end="")
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _plain(value: Any) -> Any:
+    """Plain numbers and lists; what JSON has no number for becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, complex | np.complexfloating):
+        return [_plain(value.real), _plain(value.imag)]
+    return value

@@ -1,0 +1,117 @@
+"""A TOML file as a dictionary, with `--set` applied; nothing is judged and JAX is not needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from zitter import checks
+
+
+@dataclasses.dataclass
+class Document:
+    """The text as given, or written anew where `--set` changed it, and the table it stands for."""
+
+    name: str
+    folder: Path
+    text: str
+    table: dict[str, Any]
+
+
+def read(path: str | Path, settings: Sequence[str] = ()) -> Document:
+    """Read `path` and apply settings such as `laser.cycles=2`."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise checks.InputError("", "must exist, but there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise checks.InputError("", f"must be a readable text file, but is not: {error}") from None
+    document = parse(text, path.name, path.parent)
+    for setting in settings:
+        _apply(document.table, setting)
+    if settings:
+        document.text = f"# {path.name} with {', '.join(settings)}\n\n{dump(document.table)}"
+    return document
+
+
+def parse(text: str, name: str = "input", folder: Path = Path()) -> Document:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise checks.InputError("", f"must be valid TOML, but is not: {error}") from None
+    return Document(name, folder, text, table)
+
+
+def _apply(table: dict[str, Any], setting: str) -> None:
+    key, equals, text = setting.partition("=")
+    key = key.strip()
+    if not equals or not key:
+        raise checks.InputError("--set", f'must be like laser.cycles=2, but is "{setting}"')
+    *path, last = key.split(".")
+    here: Any = table
+    for depth, name in enumerate(path):
+        if isinstance(here, dict):
+            here = here.setdefault(name, {})
+        elif isinstance(here, list):
+            here = here[_index(".".join(path[: depth + 1]), name, len(here))]
+        else:
+            raise checks.InputError(key, f"must lead into a table, but {name} is not in one")
+    if isinstance(here, dict):
+        here[last] = _value(text)
+    elif isinstance(here, list):
+        here[_index(key, last, len(here))] = _value(text)
+    else:
+        raise checks.InputError(key, f"must lead into a table, but {here!r} is none")
+
+
+def _index(key: str, name: str, length: int) -> int:
+    if not name.isdigit() or int(name) >= length:
+        raise checks.InputError(
+            key, f'must count from 0 to {length - 1} in this list, but is "{name}"'
+        )
+    return int(name)
+
+
+def _value(text: str) -> Any:
+    """A TOML value; whatever is none is a string, so that units need no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def dump(table: dict[str, Any]) -> str:
+    """A table as TOML: plain keys first, then one section for each table."""
+    plain = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    lines = [f"{_key(key)} = {_inline(value)}" for key, value in plain.items()]
+    for name, section in table.items():
+        if isinstance(section, dict):
+            lines += ["", f"[{_key(name)}]"]
+            lines += [f"{_key(key)} = {_inline(value)}" for key, value in section.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def _inline(value: Any) -> str:
+    match value:
+        case dict():
+            items = (f"{_key(key)} = {_inline(item)}" for key, item in value.items())
+            return "{ " + ", ".join(items) + " }"
+        case list():
+            return "[" + ", ".join(_inline(item) for item in value) + "]"
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case float():
+            return repr(value)  # inf and nan are TOML as Python writes them
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,205 @@
+"""Objects from tables: `{ type = "SoftCoulomb", Z = 1 }` becomes `SoftCoulomb(Z=1)`.
+
+Which keys a type has, and which types fit where, is read from the constructors themselves, so that
+a new propagator or potential that is public can be used from TOML with nothing else to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+
+from zitter import checks, initial, public
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One keyword of a constructor: what it takes, and whether it must be given."""
+
+    name: str
+    annotation: Any
+    required: bool
+    default: Any
+    kind: type | None  # the class of objects it takes, if it takes objects
+    many: bool  # whether it takes a list of them
+
+
+@cache
+def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The keywords of a class or function that TOML can express."""
+    found = {}
+    hints = _hints(function)
+    for name, p in inspect.signature(function).parameters.items():
+        if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            continue
+        annotation = hints.get(name, Any)
+        parts = list(_parts(annotation))
+        plain = [part for part, _ in parts if part is not type(None)]
+        if plain and all(_is_callable(part) for part in plain):
+            continue
+        objects = [(part, inside) for part, inside in parts if _is_module(part)]
+        kind, many = objects[0] if objects else (None, False)
+        required = p.default is p.empty
+        found[name] = Parameter(
+            name, annotation, required, None if required else p.default, kind, many
+        )
+    return found
+
+
+@cache
+def classes(kind: type) -> dict[str, type]:
+    """The public, concrete classes of a kind that TOML can construct, by name."""
+    every = [getattr(public, name) for name in public.__all__]
+    every += [initial.Eigenstate, initial.Stored]
+    return {
+        c.__name__: c
+        for c in every
+        if isinstance(c, type)
+        and issubclass(c, kind)
+        and not inspect.isabstract(c)
+        and _needs_no_function(c)
+    }
+
+
+@dataclasses.dataclass
+class Builder:
+    """Makes objects out of the sections of one file; each section is made once."""
+
+    sections: dict[str, Any]
+    folder: Path
+    made: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def build(self, key: str, value: Any, kind: type, default: str | None = None) -> Any:
+        """The object a table, or the name of a section or of a type, stands for."""
+        if isinstance(value, str):
+            return self._named(key, value, kind)
+        if not isinstance(value, dict):
+            example = f'{{ type = "{next(iter(classes(kind)), kind.__name__)}" }}'
+            raise checks.InputError(key, f"must be a table like {example}, but is {value!r}")
+        table = dict(value)
+        name = table.pop("type", default)
+        if name is None:
+            raise checks.InputError(f"{key}.type", f"must be given: {_listed(classes(kind))}")
+        if name not in classes(kind):
+            raise checks.InputError(f"{key}.type", unknown(name, classes(kind)))
+        cls = classes(kind)[name]
+        arguments = self.arguments(key, table, cls, name)
+        try:
+            return cls(**arguments)
+        except checks.InputError as error:
+            raise error.under(key) from None
+        except (TypeError, ValueError) as error:
+            raise checks.InputError(
+                key, f"must hold values that {name} can use, but does not: {error}"
+            ) from None
+
+    def arguments(
+        self,
+        key: str,
+        table: dict[str, Any],
+        function: Callable[..., Any],
+        name: str,
+        without: Iterable[str] = (),
+    ) -> dict[str, Any]:
+        """Keyword arguments for a constructor or verb; unknown and missing keys are refused."""
+        known = {n: p for n, p in parameters(function).items() if n not in set(without)}
+        for given in table:
+            if given not in known:
+                raise checks.InputError(f"{key}.{given}", unknown(given, known, f"a key of {name}"))
+        for p in known.values():
+            if p.required and p.name not in table:
+                raise checks.InputError(f"{key}.{p.name}", "must be given, but is missing")
+        return {n: self._argument(f"{key}.{n}", known[n], value) for n, value in table.items()}
+
+    def _argument(self, key: str, p: Parameter, value: Any) -> Any:
+        if p.kind is not None and p.many:
+            if not isinstance(value, list):
+                raise checks.InputError(key, f"must be a list, but is {value!r}")
+            return [self.build(f"{key}.{i}", item, p.kind) for i, item in enumerate(value)]
+        if p.kind is not None:
+            return self.build(key, value, p.kind)
+        if p.annotation is int:
+            return checks.integer(key, value)
+        if p.annotation is bool:
+            return checks.boolean(key, value)
+        if p.name == "file" and isinstance(value, str):
+            return str(self.folder / value)
+        if isinstance(value, dict):
+            raise checks.InputError(key, f"must not be a table, but is {value!r}")
+        return value
+
+    def _named(self, key: str, name: str, kind: type) -> Any:
+        if name in self.sections:
+            if name not in self.made:
+                section = self.sections[name]
+                known = section.get("type") in classes(eqx.Module)
+                self.made[name] = self.build(name, section, eqx.Module if known else kind)
+            return checks.instance(key, self.made[name], kind)
+        if name in classes(kind):
+            return self.build(key, {"type": name}, kind)
+        sections = [n for n, s in self.sections.items() if s.get("type") in classes(kind)]
+        raise checks.InputError(key, unknown(name, sections or classes(kind)))
+
+
+def unknown(name: Any, known: Iterable[str], what: str = "") -> str:
+    """`must be one of …, but is "…"`, with the nearest name suggested."""
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, 1)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    intro = f"must be {what} ({', '.join(known)})" if what else f"must be {_listed(known)}"
+    return f'{intro}, but is "{name}"{hint}'
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return f"one of {', '.join(names)}" if len(names) > 1 else ", ".join(names)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    target = function.__init__ if isinstance(function, type) else function
+    try:
+        hints = typing.get_type_hints(target)
+    except (NameError, TypeError):
+        hints = {}
+    if isinstance(function, type) and not hints:  # a constructor made from the class' fields
+        hints = typing.get_type_hints(function)
+    return hints
+
+
+def _parts(annotation: Any, inside: bool = False) -> Iterable[tuple[Any, bool]]:
+    """The alternatives of an annotation, each with whether it stands in a list."""
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        for part in typing.get_args(annotation):
+            yield from _parts(part, inside)
+    elif isinstance(origin, type) and issubclass(origin, Iterable) and origin is not str:
+        for part in typing.get_args(annotation):
+            yield from _parts(part, True)
+    else:
+        yield annotation, inside
+
+
+def _is_module(part: Any) -> bool:
+    return isinstance(part, type) and issubclass(part, eqx.Module)
+
+
+def _is_callable(part: Any) -> bool:
+    return part is Callable or typing.get_origin(part) is Callable
+
+
+def _needs_no_function(cls: type) -> bool:
+    """Whether every required keyword can be written in TOML."""
+    known = parameters(cls)
+    return all(
+        name in known or p.default is not p.empty
+        for name, p in inspect.signature(cls).parameters.items()
+    )

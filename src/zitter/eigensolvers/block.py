@@ -1,0 +1,100 @@
+"""Blocks of states (first axis: the state) and the Rayleigh–Ritz method in their span."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.operators.hamiltonian import Hamiltonian
+
+
+class Precondition(eqx.Module):
+    """An approximate inverse of H − E, and the start vectors that go with it."""
+
+    @abc.abstractmethod
+    def apply(self, residuals: jax.Array, energies: jax.Array) -> jax.Array: ...
+
+    @abc.abstractmethod
+    def start(self, H: Hamiltonian, count: int, given: Any) -> jax.Array: ...
+
+
+def apply_block(H: Hamiltonian, block: jax.Array) -> jax.Array:
+    return jax.vmap(H.operator.apply)(block).astype(block.dtype)
+
+
+def gram(bra: jax.Array, ket: jax.Array) -> jax.Array:
+    """The matrix ⟨bra_i|ket_j⟩ of plain inner products."""
+    return bra.reshape(bra.shape[0], -1).conj() @ ket.reshape(ket.shape[0], -1).T
+
+
+def combine(mix: jax.Array, block: jax.Array) -> jax.Array:
+    """Σ_i mix[i, j] block_i."""
+    flat = mix.T @ block.reshape(block.shape[0], -1)
+    return flat.reshape(-1, *block.shape[1:])
+
+
+def rayleigh_ritz(overlap: jax.Array, matrix: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
+    """The `count` lowest solutions of A c = E B c, with directions of no length left out.
+
+    B is scaled to a unit diagonal and diagonalized; what has an eigenvalue below rounding adds
+    nothing but noise and is moved to the top of the spectrum. Shapes stay fixed, as JAX needs.
+    """
+    eps = jnp.finfo(overlap.dtype).eps
+    scale = 1 / jnp.sqrt(jnp.maximum(jnp.real(jnp.diag(overlap)), jnp.finfo(overlap.dtype).tiny))
+    b = overlap * scale[:, None] * scale[None, :]
+    a = matrix * scale[:, None] * scale[None, :]
+    size, vectors = jnp.linalg.eigh(0.5 * (b + b.conj().T))
+    kept = size > 100 * eps * b.shape[0]
+    root = jnp.where(kept, 1 / jnp.sqrt(jnp.where(kept, size, 1)), 0)
+    basis = vectors * root[None, :].astype(vectors.dtype)
+    reduced = basis.conj().T @ (0.5 * (a + a.conj().T)) @ basis
+    top = 2 * jnp.max(jnp.abs(reduced)) * b.shape[0] + 1
+    reduced = reduced + jnp.diag(jnp.where(kept, 0, top)).astype(reduced.dtype)
+    energies, mix = jnp.linalg.eigh(reduced)
+    return energies[:count], (scale[:, None] * (basis @ mix[:, :count])).astype(overlap.dtype)
+
+
+def random_block(count: int, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+    """The same pseudo-random numbers each time, so that runs repeat to the bit."""
+    return jax.random.normal(jax.random.key(20), (count, *shape), dtype)
+
+
+def floor_of_rounding(H: Hamiltonian, states: jax.Array) -> float:
+    """The residual that rounding alone leaves: a few eps ‖H‖."""
+    low, high = H.operator.bounds()
+    return 4 * float(jnp.finfo(states.dtype).eps) * float(jnp.maximum(jnp.abs(low), jnp.abs(high)))
+
+
+def column(values: jax.Array, block: jax.Array) -> jax.Array:
+    """One number for each state, shaped to multiply the block."""
+    return values.astype(block.dtype).reshape(-1, *([1] * (block.ndim - 1)))
+
+
+def norms(block: jax.Array) -> jax.Array:
+    """The plain length of each state."""
+    return jnp.sqrt(jnp.real(jax.vmap(jnp.vdot)(block, block)))
+
+
+def block_size(n: int, guard: int | None, size: int) -> int:
+    """n states and some more, so that the last level asked for is not cut in two."""
+    return max(n, min(n + (max(3, n // 4) if guard is None else guard), size // 4))
+
+
+def normalized(H: Hamiltonian, states: jax.Array) -> jax.Array:
+    """States of plain length one, as states of norm one in the basis."""
+    return states / H.basis.norm(states[0]).astype(jnp.finfo(states.dtype).dtype)
+
+
+def not_converged(solver: Any, residuals: np.ndarray, tol: float) -> checks.RunError:
+    worst = float(np.max(residuals))
+    return checks.RunError(
+        f"{type(solver).__name__} stopped after {solver.max_iterations} iterations with a residual "
+        f"of {worst:.1e} hartree, above tol = {tol:.1e}: take more max_iterations, a larger tol, "
+        "or more guard states."
+    )

@@ -1,0 +1,115 @@
+"""Chebyshev-filtered subspace iteration: the lowest states of any H that can be applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.eigensolvers.base import Eigensolver, check_orthonormal
+from zitter.eigensolvers.block import (
+    apply_block,
+    block_size,
+    column,
+    combine,
+    floor_of_rounding,
+    gram,
+    normalized,
+    norms,
+    not_converged,
+    rayleigh_ritz,
+)
+from zitter.eigensolvers.preconditioners import start_block
+from zitter.operators.base import Unsupported
+
+
+class ChebyshevFilter(Eigensolver):
+    """Zhou, Saad, Tiago and Chelikowsky, J. Comput. Phys. 219, 172 (2006).
+
+    Each round replaces the block X by T_m(L)X, where L maps the unwanted part of the spectrum
+    [a, b] to [−1, 1]: the Chebyshev polynomial is small there and grows fastest below it. a is the
+    highest Ritz value of the block, b a bound of the spectrum. It needs nothing but Hψ, so it
+    serves where there is no preconditioner; on grids `LOBPCG` takes far fewer applications of H.
+    """
+
+    tol: float = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+    max_iterations: int = eqx.field(static=True)
+    guard: int | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        tol: float = 1e-9,
+        degree: int = 40,
+        max_iterations: int = 300,
+        guard: int | None = None,
+    ):
+        self.tol = float(checks.positive("tol", tol))
+        self.degree = checks.integer("degree", degree, 2)
+        self.max_iterations = checks.integer("max_iterations", max_iterations, 1)
+        self.guard = None if guard is None else checks.integer("guard", guard, 0)
+
+    def check(self, H, n):
+        Eigensolver.check(self, H, n)
+        check_orthonormal(self, H)
+        if not H.operator.bounded_below:
+            raise Unsupported(
+                "ChebyshevFilter finds the lowest states, but this spectrum has no floor; use Direct"
+            )
+
+    def solve(self, H, n, start=None):
+        """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
+        H = H.astype(runtime.settings().real_dtype)
+        block = start_block(H, block_size(n, self.guard, H.basis.size), start)
+        tol = max(self.tol, floor_of_rounding(H, block))
+        top = H.operator.bounds()[1]
+        energies, block, residuals = _ritz(H, block)
+        history = []
+        for _ in range(self.max_iterations):
+            history.append(np.asarray(residuals[:n]))
+            if np.all(history[-1] <= tol):
+                break
+            energies, block, residuals = _filter(H, block, energies, top, self.degree)
+        else:
+            raise not_converged(self, history[-1], tol)
+        info = {
+            "solver": "Chebyshev-filtered subspace",
+            "iterations": len(history) - 1,
+            "applications": (1 + (len(history) - 1) * (self.degree + 1)) * block.shape[0],
+            "tol": tol,
+            "residual_history": np.max(history, axis=1).tolist(),
+            "next_energies": np.asarray(energies[n:]).tolist(),
+        }
+        return np.asarray(energies[:n], np.float64), normalized(H, block[:n]), info
+
+
+@eqx.filter_jit
+def _ritz(H: Any, block: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    image = apply_block(H, block)
+    energies, mix = rayleigh_ritz(gram(block, block), gram(block, image), block.shape[0])
+    block, image = combine(mix, block), combine(mix, image)
+    return energies, block, norms(image - column(energies, block) * block)
+
+
+@eqx.filter_jit
+def _filter(H: Any, block: jax.Array, energies: jax.Array, top: Any, degree: int):
+    """T_m with σ-scaling, so that the wanted components stay of order one; then Ritz vectors."""
+    real = jnp.finfo(block.dtype).dtype
+    low, high = energies[-1].astype(real), jnp.asarray(top).astype(real)
+    center, half = 0.5 * (high + low), 0.5 * (high - low)
+    sigma = half / (energies[0].astype(real) - center)
+    first = (apply_block(H, block) - center * block) * (sigma / half)
+
+    def body(_, carry):
+        before, now, scale = carry
+        following = 1 / (2 / sigma - scale)
+        image = apply_block(H, now) - center * now
+        after = (2 * following / half) * image - (scale * following) * before
+        return now, after, following
+
+    _, block, _ = jax.lax.fori_loop(1, degree, body, (block, first, sigma))
+    return _ritz(H, block)

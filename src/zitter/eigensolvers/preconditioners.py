@@ -1,0 +1,74 @@
+"""Approximate inverses of H − E for `LOBPCG`, and the start vectors of iterative solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from zitter.eigensolvers.block import Precondition, norms, random_block
+from zitter.eigensolvers.separable import (
+    Separable,
+    has_kinetic_part,
+    separate,
+    start_vectors,
+)
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Hamiltonian
+
+LONGEST_AXIS = 2048  # beyond, diagonalizing one axis as a dense matrix costs more than it saves
+
+
+class MeanField(Precondition):
+    """(H_sep − E)⁻¹ for each state; what lies within one level spacing of E is not amplified."""
+
+    separable: Separable
+
+    def apply(self, residuals, energies):
+        spread = jnp.maximum(energies[-1] - energies[0], 1e-3 * jnp.abs(energies[0]))
+        floor = spread / energies.shape[0]
+
+        def one(residual, energy):
+            return self.separable.solve(residual, energy, floor)
+
+        return jax.vmap(one)(residuals, energies)
+
+    def start(self, H, count, given):
+        guess = start_vectors(H, self.separable, count)
+        smooth = self.apply(
+            random_block(count, H.shape, H.operator.dtype), jnp.linspace(0.0, 1.0, count)
+        )
+        smooth = smooth / norms(smooth).reshape(-1, *([1] * len(H.shape)))
+        # A little of everything: symmetric start vectors alone would miss whole symmetry classes.
+        guess = guess.astype(smooth.dtype) + 1e-3 * smooth
+        return with_given(guess, given)
+
+
+def with_given(guess: jax.Array, given: Any) -> jax.Array:
+    """The states given by the caller in place of the first guesses."""
+    if given is None:
+        return guess
+    given = jnp.asarray(given).astype(guess.dtype)[: guess.shape[0]]
+    return jnp.concatenate([given, guess[given.shape[0] :]])
+
+
+def can_separate(H: Hamiltonian) -> bool:
+    return max(H.shape) <= LONGEST_AXIS and has_kinetic_part(H)
+
+
+def precondition_for(H: Hamiltonian) -> MeanField:
+    if not can_separate(H):
+        raise Unsupported(
+            "LOBPCG needs a Grid with a kinetic energy and at most "
+            f"{LONGEST_AXIS} points along an axis; use ChebyshevFilter"
+        )
+    dtype = jnp.finfo(H.operator.dtype).dtype
+    return MeanField(jax.tree.map(lambda x: x.astype(dtype), separate(H)))
+
+
+def start_block(H: Hamiltonian, count: int, given: Any) -> jax.Array:
+    """Start vectors: those of the separable part where there is one, else random ones."""
+    if can_separate(H):
+        return precondition_for(H).start(H, count, given)
+    return with_given(random_block(count, H.shape, H.operator.dtype), given)

@@ -1,0 +1,86 @@
+"""Decaying states: complex energies E − iΓ/2 of a Hamiltonian on a complex-scaled coordinate.
+
+    (H₀ + F z) c = E S c,    complex symmetric matrices, solved by shift-invert Arnoldi (ARPACK)
+
+With exterior complex scaling outgoing waves are square-integrable and a resonance is an ordinary
+eigenvalue; it does not move with the scaling angle, the discretized continuum does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sparse
+import scipy.sparse.linalg
+
+from zitter import checks
+from zitter.bases.spherical import SphericalBasis
+from zitter.eigensolvers.base import Eigensolver
+from zitter.operators.base import Operator, Unsupported
+from zitter.operators.blocks import AngularCoupling, RadialBlocks
+from zitter.operators.sums import Sum
+
+
+class Resonances(Eigensolver):
+    """The states whose complex energies are closest to `near`, on a `SphericalBasis`.
+
+    Rates are Γ = −2 Im E. Use `RadialBSplines(…, scaling=ExteriorScaling(…))`.
+    """
+
+    near: complex = eqx.field(static=True)
+
+    def __init__(self, near: float | complex):
+        self.near = complex(near)
+
+    def check(self, H, n):
+        if not isinstance(H.basis, SphericalBasis):
+            raise Unsupported(f"Resonances needs a SphericalBasis, not a {type(H.basis).__name__}")
+        if n > H.basis.size - 2:
+            raise checks.InputError("n", f"must be below {H.basis.size - 1}, but is {n}")
+
+    def solve(self, H, n):
+        basis = H.basis
+        assert isinstance(basis, SphericalBasis)
+        matrix = as_sparse(H.operator).astype(complex)
+        channels = sparse.identity(basis.shape[0])
+        overlap = sparse.kron(channels, _sparse_bands(basis.radial.overlap)).astype(complex)
+        energies, vectors = scipy.sparse.linalg.eigs(
+            matrix.tocsc(), n, overlap.tocsc(), sigma=self.near, tol=1e-14
+        )
+        order = np.argsort(np.abs(energies - self.near))
+        energies, vectors = energies[order], vectors[:, order]
+        # Rayleigh quotients of a complex symmetric pair: (cᵀHc)/(cᵀSc), without conjugation.
+        images = (matrix @ vectors, overlap @ vectors)
+        top, bottom = (np.einsum("in,in->n", vectors, image) for image in images)
+        states = jnp.asarray(vectors.T).reshape(n, *basis.shape)
+        norms = jnp.stack([basis.norm(state) for state in states])
+        states = states / norms[:, None, None]
+        return top / bottom, states, {"solver": "ARPACK, shift-invert"}
+
+
+def as_sparse(operator: Operator) -> Any:
+    """A sparse matrix of the blocks."""
+    match operator:
+        case Sum():
+            return sum(
+                (as_sparse(part) for part in operator.parts[1:]), as_sparse(operator.parts[0])
+            )
+        case RadialBlocks():
+            return sparse.block_diag([_sparse_bands(bands) for bands in operator.bands])
+        case AngularCoupling():
+            pairs = zip(np.asarray(operator.angular), np.asarray(operator.bands), strict=True)
+            parts = [sparse.kron(angular, _sparse_bands(bands)) for angular, bands in pairs]
+            return operator.phase * sum(parts[1:], parts[0])
+        case _:
+            raise Unsupported(f"Resonances cannot treat a {type(operator).__name__}")
+
+
+def _sparse_bands(bands: Any) -> Any:
+    bands = np.asarray(bands)
+    p, n = bands.shape[0] // 2, bands.shape[1]
+    offsets = range(-min(p, n - 1), min(p, n - 1) + 1)
+    rows = [bands[p + k, max(0, -k) : min(n, n - k)] for k in offsets]
+    return sparse.diags(rows, list(offsets), shape=(n, n))

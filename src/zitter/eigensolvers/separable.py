@@ -1,0 +1,191 @@
+"""The separable part of a Hamiltonian on a grid: what can be inverted exactly.
+
+    H ≈ h_x + h_y + h_z − c,     h_a = T_a + v_a(x_a)
+
+The v_a are the mean fields of the best product state φ_x φ_y φ_z (Hartree's equations),
+v_x(x) = ⟨φ_y φ_z|V|φ_y φ_z⟩ and c = 2⟨V⟩ in three dimensions. Each h_a is a small matrix with
+h_a = Q_a λ_a Q_aᵀ, so that (H_sep − σ)⁻¹ is three small matrix products, a division and three
+products back (Lynch, Rice and Thomas, Numer. Math. 6, 185 (1964)): the preconditioner of `LOBPCG`.
+The lowest products of the columns of Q span a small space whose Ritz vectors start the iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zitter.bases.grid import Grid
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.spectral import Fourier, Spectral, along_axis
+from zitter.operators.stencil import Stencil
+from zitter.operators.sums import Sum, part_of_kind
+
+MEAN_FIELD_ROUNDS = 6
+START_SPACE = 1000  # functions in the space of the start vectors
+
+
+class Separable(eqx.Module):
+    """Σ_a Q_a λ_a Q_aᵀ + constant, with what is needed to invert it."""
+
+    vectors: tuple[jax.Array, ...]
+    values: tuple[jax.Array, ...]
+    constant: jax.Array
+
+    def symbol(self) -> jax.Array:
+        """The eigenvalues, on the grid of quantum numbers."""
+        ndim = len(self.values)
+        rows = [
+            v.reshape([-1 if b == a else 1 for b in range(ndim)]) for a, v in enumerate(self.values)
+        ]
+        return sum(rows[1:], rows[0]) + self.constant
+
+    def forward(self, psi: jax.Array) -> jax.Array:
+        for axis, q in enumerate(self.vectors):
+            psi = along_axis(q.T, psi, axis)
+        return psi
+
+    def backward(self, phi: jax.Array) -> jax.Array:
+        for axis, q in enumerate(self.vectors):
+            phi = along_axis(q, phi, axis)
+        return phi
+
+    def solve(self, rhs: jax.Array, shift: Any, floor: Any) -> jax.Array:
+        """(H_sep − shift)⁻¹ rhs, eigenvalues below `floor` above the shift counted as `floor`."""
+        denominator = jnp.maximum(self.symbol() - shift, floor)
+        return self.backward(self.forward(rhs) / denominator)
+
+
+def has_kinetic_part(H: Hamiltonian) -> bool:
+    """Whether H is written on a grid, with a spectral or finite-difference kinetic energy."""
+    operator = H.operator
+    parts = operator.parts if isinstance(operator, Sum) else (operator,)
+    return isinstance(H.basis, Grid) and any(isinstance(p, Spectral | Stencil) for p in parts)
+
+
+def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray]:
+    """The kinetic energy along each axis as a small real matrix."""
+    operator = H.operator
+    matrices = [np.zeros((n, n)) for n in H.shape]
+    for part in operator.parts if isinstance(operator, Sum) else (operator,):
+        match part:
+            case Spectral():
+                for axis, symbol in enumerate(part.symbols):
+                    matrices[axis] += _spectral_matrix(part.transform, np.asarray(symbol))
+            case Stencil():
+                rows = np.real(np.asarray(part.coefficients, dtype=np.complex128))
+                for axis, n in enumerate(H.shape):
+                    matrices[axis] += _stencil_matrix(rows[axis], n, part.periodic)
+    return matrices
+
+
+def _spectral_matrix(transform: Any, symbol: np.ndarray) -> np.ndarray:
+    unit = np.eye(len(symbol))
+    if isinstance(transform, Fourier):
+        return np.real(np.fft.ifft(symbol.real[:, None] * np.fft.fft(unit, axis=0), axis=0))
+    waves = np.asarray(jax.vmap(transform.forward)(jnp.asarray(unit)))
+    return waves.T @ (symbol.real[:, None] * waves)
+
+
+def _stencil_matrix(row: np.ndarray, n: int, periodic: bool) -> np.ndarray:
+    p = len(row) // 2
+    matrix = sum(row[p + k] * np.eye(n, k=k) for k in range(-p, p + 1))
+    if periodic:
+        matrix = matrix + sum(
+            row[p + k] * (np.eye(n, k=k - n) + np.eye(n, k=k + n)) for k in range(-p, p + 1)
+        )
+    return np.asarray(matrix)
+
+
+def potential_of(H: Hamiltonian) -> jax.Array:
+    """The real diagonal part of H on the whole grid."""
+    diagonal = part_of_kind(H.operator, Diagonal)
+    if not isinstance(diagonal, Diagonal):
+        return jnp.zeros(H.shape)
+    return jnp.real(diagonal.full())
+
+
+def separate(H: Hamiltonian) -> Separable:
+    """The mean-field approximation of H."""
+    kinetic = kinetic_matrices(H)
+    potential = potential_of(H)
+    ndim = len(kinetic)
+    if ndim == 1:
+        values, vectors = np.linalg.eigh(kinetic[0] + np.diag(np.asarray(potential)))
+        return Separable((jnp.asarray(vectors),), (jnp.asarray(values),), jnp.zeros(()))
+    # The first guess: each axis sees the lowest potential over the other coordinates.
+    others = [tuple(b for b in range(ndim) if b != a) for a in range(ndim)]
+    fields = [np.asarray(jnp.min(potential, axis=axes)) for axes in others]
+    lowest = [_lowest(t, v) for t, v in zip(kinetic, fields, strict=True)]
+    for _ in range(MEAN_FIELD_ROUNDS):
+        for axis in range(ndim):
+            densities = [jnp.asarray(q**2) for q in lowest]
+            fields[axis] = np.asarray(_mean_field(potential, densities, axis))
+            lowest[axis] = _lowest(kinetic[axis], fields[axis])
+    mean = float(fields[-1] @ lowest[-1] ** 2)
+    pairs = [np.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
+    return Separable(
+        tuple(jnp.asarray(q) for _, q in pairs),
+        tuple(jnp.asarray(v) for v, _ in pairs),
+        jnp.asarray(-(ndim - 1) * mean),
+    )
+
+
+def _lowest(kinetic: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """The ground state along one axis."""
+    return scipy.linalg.eigh(kinetic + np.diag(field), subset_by_index=(0, 0))[1][:, 0]
+
+
+@eqx.filter_jit
+def _mean_field(potential: jax.Array, densities: list[jax.Array], axis: int) -> jax.Array:
+    """v_a(x_a): the potential averaged over the product density of the other axes."""
+    for other in reversed(range(len(densities))):
+        if other != axis:
+            potential = jnp.tensordot(potential, densities[other], axes=(other, 0))
+    return potential
+
+
+def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array:
+    """The lowest `count` Ritz vectors of H among products of the lowest functions of each axis."""
+    ndim = len(H.shape)
+    kept = [min(n, max(2, int(START_SPACE ** (1 / ndim)))) for n in H.shape]
+    while np.prod(kept) < 2 * count and any(k < n for k, n in zip(kept, H.shape, strict=True)):
+        kept = [min(n, 2 * k) for k, n in zip(kept, H.shape, strict=True)]
+    kinetic = kinetic_matrices(H)
+    short = [np.asarray(q)[:, :k] for q, k in zip(separable.vectors, kept, strict=True)]
+    block = np.asarray(_projected(potential_of(H), [jnp.asarray(q) for q in short]))
+    size = int(np.prod(kept))
+    # [a, a', b, b', …] → [a, b, …, a', b', …]
+    order = [*range(0, 2 * ndim, 2), *range(1, 2 * ndim, 2)]
+    matrix = block.reshape([k for k in kept for _ in range(2)]).transpose(order).reshape(size, size)
+    for axis, (t, q) in enumerate(zip(kinetic, short, strict=True)):
+        factors = [np.eye(k) for k in kept]
+        factors[axis] = q.T @ t @ q
+        product = factors[0]
+        for factor in factors[1:]:
+            product = np.kron(product, factor)
+        matrix = matrix + product
+    _, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return _expand(jnp.asarray(vectors[:, :count].T.reshape(count, *kept)), short)
+
+
+@eqx.filter_jit
+def _projected(potential: jax.Array, short: list[jax.Array]) -> jax.Array:
+    """⟨ab…|V|a'b'…⟩ with the pairs aa', bb', … as axes."""
+    for q in short:
+        n, k = q.shape
+        pairs = (q[:, :, None] * q[:, None, :]).reshape(n, k * k)
+        potential = jnp.tensordot(potential, pairs, axes=(0, 0))
+    return potential
+
+
+@eqx.filter_jit
+def _expand(coefficients: jax.Array, short: list[np.ndarray]) -> jax.Array:
+    for axis, q in enumerate(short):
+        coefficients = along_axis(jnp.asarray(q), coefficients, axis + 1)
+    return coefficients

@@ -1,0 +1,142 @@
+"""How a run starts: a stationary state, a Gaussian packet, or what another run left."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime, solution
+from zitter.bases.base import Basis
+from zitter.bases.grid import Grid
+from zitter.eigensolvers import Eigensolver
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Driven, Hamiltonian
+from zitter.solve import eigenstates
+
+
+class InitialState(eqx.Module):
+    """ψ at the start of a run, with what is known about it."""
+
+    @abc.abstractmethod
+    def make(self, H: Hamiltonian, t: float) -> tuple[jax.Array, dict[str, Any]]:
+        """(ψ, information for the solution) for a run under H that starts at time t."""
+
+
+class Eigenstate(InitialState):
+    """The stationary state number `state` of H without light and absorbers, at the first moment."""
+
+    state: int = eqx.field(static=True)
+    solver: Eigensolver | None
+
+    def __init__(self, state: int = 0, solver: Eigensolver | None = None):
+        self.state = checks.integer("state", state, 0)
+        self.solver = solver
+
+    def make(self, H, t):
+        found = eigenstates(without_light(H, t), self.state + 1, self.solver)
+        information = {
+            "initial_energy": float(found.energies[self.state]),
+            "initial_residual": float(found.residuals[self.state]),
+        }
+        return _in_precision(found.states[self.state]), information
+
+
+class WavePacket(InitialState):
+    """ψ ∝ exp(−Σ_a (x_a − c_a)²/(4σ_a²) + i k·x): a Gaussian of mean position c and momentum k.
+
+    `width` is σ, the root-mean-square width of |ψ|². Each may be one number for all axes or one
+    for each axis of the grid.
+    """
+
+    center: Any
+    width: Any
+    momentum: Any
+
+    def __init__(
+        self,
+        center: float | str | Sequence[float] = 0.0,
+        width: float | str | Sequence[float] = 1.0,
+        momentum: float | Sequence[float] = 0.0,
+    ):
+        self.center = _numbers("center", center, checks.scalar, "length")
+        self.width = _numbers("width", width, checks.positive, "length")
+        self.momentum = _numbers("momentum", momentum, checks.scalar, None)
+
+    def make(self, H, t):
+        return _in_precision(self.on(H.basis)), {}
+
+    def on(self, grid: Basis) -> jax.Array:
+        """The normalized packet on a grid."""
+        if not isinstance(grid, Grid):
+            raise Unsupported(f"WavePacket is defined on grids, not on a {type(grid).__name__}")
+        center, width, momentum = (
+            _for_axes(key, getattr(self, key), grid.ndim) for key in ("center", "width", "momentum")
+        )
+
+        def packet(*x):
+            exponents = [
+                -(((xa - c) / (2 * s)) ** 2) + 1j * k * xa
+                for xa, c, s, k in zip(x, center, width, momentum, strict=True)
+            ]
+            return jnp.exp(sum(exponents[1:], exponents[0]))
+
+        psi = grid.sample(packet)
+        if not checks.is_traced(psi) and not float(grid.norm(psi)) > 0:
+            raise checks.InputError("center", f"must lie on the grid, but is {self.center}")
+        return grid.normalize(psi)
+
+
+class Stored(InitialState):
+    """The final state of an evolution, or stationary state number `state`, from a result file."""
+
+    file: str = eqx.field(static=True)
+    state: int = eqx.field(static=True)
+
+    def __init__(self, file: str, state: int = 0):
+        self.file = checks.instance("file", file, str)
+        self.state = checks.integer("state", state, 0)
+
+    def make(self, H, t):
+        result = solution.load(self.file)
+        if isinstance(result, solution.Eigenstates):
+            count = len(result.energies)
+            checks.integer("state", self.state, 0, count - 1)
+            psi = result.states[self.state]
+        else:
+            psi = result.final
+        if np.shape(psi) != H.basis.shape:
+            raise checks.InputError(
+                "file",
+                f"must hold a state of the basis' shape {H.basis.shape}, but it has "
+                f"{np.shape(psi)}",
+            )
+        return _in_precision(psi), {"initial_file": self.file}
+
+
+def without_light(H: Hamiltonian, t: float) -> Hamiltonian:
+    """H at time t as a Hamiltonian that does not change, with light and absorbers left out."""
+    moving = tuple(part for part in H.changing if not isinstance(part, Driven))
+    return Hamiltonian(H.basis, H.fixed, moving).at(t) if moving else H.static
+
+
+def _in_precision(psi: Any) -> jax.Array:
+    return jnp.asarray(psi).astype(runtime.settings().complex_dtype)
+
+
+def _numbers(key: str, value: Any, check: Any, dimension: str | None) -> Any:
+    if np.ndim(value) == 0:
+        return check(key, value, dimension)
+    return [check(key, v, dimension) for v in value]
+
+
+def _for_axes(key: str, value: Any, ndim: int) -> list[Any]:
+    values = value if isinstance(value, list) else [value] * ndim
+    if len(values) != ndim:
+        raise checks.InputError(key, f"must have 1 or {ndim} value(s), but has {len(values)}")
+    return values

@@ -1,0 +1,213 @@
+"""|ψ|² over time, as a picture and as an animation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zitter import checks, units
+from zitter.plot import style
+from zitter.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DECADES = 6  # shown below the largest density
+
+
+def recorded(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
+    """(times, |ψ|²) as recorded or from saved states; None where neither was kept."""
+    if "density" in solution.observables:
+        return solution.times_of("density"), np.asarray(solution.observables["density"])
+    if solution.states is not None:
+        return solution.times, np.abs(solution.states) ** 2
+    return None
+
+
+def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True) -> Figure:
+    """On a line, |ψ(x, t)|² as a picture; in a plane, |ψ|² at six moments."""
+    times, values = _needed(solution)
+    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
+    values = _project(values, len(points))
+    if values.ndim == 3:
+        return _moments(times, values, names, points)
+    ax = style.axes_or_new(ax, 7.0, 4.5)
+    mesh = ax.pcolormesh(
+        times, points[0], values.T, shading="nearest", cmap=style.DENSITY_MAP,
+        norm=_norm(values, logarithmic), rasterized=True,
+    )  # fmt: skip
+    bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
+    bar.ax.tick_params(labelsize=7)
+    bar.set_label("|ψ|² (1/bohr)", fontsize=8)
+    low, high = _extent(points[0], values)
+    ax.set_ylim(low, high)
+    ax.set_ylabel(f"{names[0]} (bohr)")
+    style.title(ax, "Probability density")
+    ax.set_xlim(times[0], times[-1])
+    style.time_axis(ax)
+    return style.figure_of(ax)
+
+
+def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
+    """|ψ|² at the end of the run, in a plane."""
+    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
+    if len(points) not in (2, 3):
+        raise checks.InputError("solution", "must live in two or three dimensions to be drawn so")
+    values = _project(np.abs(np.asarray(solution.final)) ** 2, len(points))
+    ax = style.axes_or_new(ax, 5.0, 4.5)
+    mesh = ax.pcolormesh(
+        points[0], points[1], values.T, shading="nearest", cmap=style.DENSITY_MAP,
+        norm=_norm(values, True), rasterized=True,
+    )  # fmt: skip
+    bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
+    bar.ax.tick_params(labelsize=7)
+    bar.set_label("|ψ|²", fontsize=8)
+    ax.set_aspect("equal")
+    ax.set_xlabel(f"{names[0]} (bohr)")
+    ax.set_ylabel(f"{names[1]} (bohr)")
+    style.title(ax, f"Probability density at t = {units.to_fs(float(solution.times[-1])):.3g} fs")
+    return style.figure_of(ax)
+
+
+def animate(
+    solution: Solution,
+    path: str | Path,
+    seconds: float = 6.0,
+    potential: Any = None,
+    logarithmic: bool = False,
+) -> Path:
+    """|ψ|² as an animated GIF; `potential(t)` gives V on the grid, drawn behind it on a line."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+
+    path = Path(path)
+    if path.suffix.lower() != ".gif":
+        raise checks.InputError("output", f'must end in .gif for an animation, but is "{path}"')
+    times, values = _needed(solution)
+    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
+    values = _project(values, len(points))
+    thin = -(-len(times) // 150)
+    times, values = times[::thin], values[::thin]
+    figure = style.new_figure(5.2, 3.6 if values.ndim == 2 else 4.2)
+    figure.set_dpi(100)
+    ax = style.dress(figure.add_subplot())
+    if values.ndim == 2:
+        draw = _line(ax, points[0], names[0], times, values, potential, logarithmic)
+    else:
+        draw = _plane(ax, points, names, values, logarithmic)
+
+    def frame(i: int) -> list[Any]:
+        ax.set_title(f"t = {units.to_fs(float(times[i])):.3f} fs", fontsize=9, loc="left")
+        return draw(i)
+
+    animation = FuncAnimation(figure, frame, frames=len(times))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    animation.save(path, writer=PillowWriter(fps=max(1, round(len(times) / seconds))), dpi=100)
+    return path
+
+
+def _line(ax, x, name, times, values, potential, logarithmic):
+    top = float(np.max(values))
+    low, high = _extent(x, values)
+    ax.set_xlim(low, high)
+    ax.set_xlabel(f"{name} (bohr)")
+    ax.set_ylabel("|ψ|² (1/bohr)")
+    if logarithmic:
+        ax.set_yscale("log")
+        ax.set_ylim(top * 10.0**-DECADES, 2 * top)
+    else:
+        ax.set_ylim(0, 1.08 * top)
+    behind = None
+    if potential is not None:
+        right = style.dress(ax.twinx())
+        right.set_ylabel("V (hartree)", color=style.FAINT)
+        right.spines["right"].set_visible(True)
+        samples = np.asarray([potential(float(t)) for t in times[:: max(1, len(times) // 20)]])
+        inside = samples[:, (x >= low) & (x <= high)]
+        span = float(np.ptp(inside)) or 1.0
+        right.set_ylim(float(np.min(inside)) - 0.05 * span, float(np.max(inside)) + 0.3 * span)
+        right.tick_params(colors=style.FAINT)
+        (behind,) = right.plot(x, samples[0], color=style.FAINT, lw=1.0)
+    area: list[Any] = []
+    (line,) = ax.plot(x, values[0], color=style.COLORS[0], lw=1.4)
+
+    def draw(i):
+        line.set_ydata(values[i])
+        for old in area:
+            old.remove()
+        area[:] = [ax.fill_between(x, values[i], color=style.COLORS[0], alpha=0.25, lw=0)]
+        if behind is not None and potential is not None:
+            behind.set_ydata(potential(float(times[i])))
+        return [line, *area]
+
+    return draw
+
+
+def _plane(ax, points, names, values, logarithmic):
+    image = ax.imshow(
+        values[0].T, origin="lower", cmap=style.DENSITY_MAP, norm=_norm(values, logarithmic),
+        extent=(points[0][0], points[0][-1], points[1][0], points[1][-1]), aspect="equal",
+    )  # fmt: skip
+    ax.set_xlabel(f"{names[0]} (bohr)")
+    ax.set_ylabel(f"{names[1]} (bohr)")
+
+    def draw(i):
+        image.set_data(values[i].T)
+        return [image]
+
+    return draw
+
+
+def _moments(times, values, names, points) -> Figure:
+    chosen = np.unique(np.linspace(0, len(times) - 1, 6).round().astype(int))
+    figure = style.new_figure(9.0, 6.0)
+    axes = figure.subplots(2, 3, squeeze=False).ravel()
+    norm = _norm(values, True)
+    mesh = None
+    for ax, i in zip(axes, chosen, strict=False):
+        style.dress(ax)
+        mesh = ax.pcolormesh(
+            points[0], points[1], values[i].T, shading="nearest", cmap=style.DENSITY_MAP,
+            norm=norm, rasterized=True,
+        )  # fmt: skip
+        ax.set_aspect("equal")
+        style.title(ax, f"t = {units.to_fs(float(times[i])):.3g} fs", small=True)
+        ax.set_xlabel(f"{names[0]} (bohr)")
+        ax.set_ylabel(f"{names[1]} (bohr)")
+        ax.label_outer()
+    for ax in axes[len(chosen) :]:
+        ax.set_visible(False)
+    if mesh is not None:
+        figure.colorbar(mesh, ax=list(axes), shrink=0.8).set_label("|ψ|² (1/bohr²)", fontsize=8)
+    return figure
+
+
+def _needed(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    found = recorded(solution)
+    if found is None:
+        raise checks.InputError(
+            "observables", "must have held Density, or save_states been set, to draw the density"
+        )
+    return found
+
+
+def _project(values: np.ndarray, ndim: int) -> np.ndarray:
+    """Three dimensions are drawn as the plane through the middle of the last axis."""
+    return values[..., values.shape[-1] // 2] if ndim == 3 else values
+
+
+def _norm(values: np.ndarray, logarithmic: bool) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    top = float(np.max(values))
+    return LogNorm(top * 10.0**-DECADES, top, clip=True) if logarithmic else Normalize(0, top)
+
+
+def _extent(x: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """The part of the axis where something happens, with a margin."""
+    reached = np.max(values, axis=0) > float(np.max(values)) * 10.0**-DECADES
+    inside = x[reached]
+    margin = 0.05 * (inside[-1] - inside[0]) + 1e-9
+    return max(x[0], inside[0] - margin), min(x[-1], inside[-1] + margin)

@@ -1,0 +1,77 @@
+"""Photoelectrons: energy spectra, spectra over angle, momentum distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zitter import units
+from zitter.plot import style
+from zitter.spectra import AngularSpectrum, PhotoelectronSpectrum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DECADES = 12
+
+
+def photoelectrons(
+    spectra: PhotoelectronSpectrum | Mapping[str, PhotoelectronSpectrum],
+    ax: Axes | None = None,
+    *,
+    photon: float | None = None,
+    ionization: float | None = None,
+    channels: bool = False,
+) -> Figure:
+    """dP/dE of one or several runs; with `channels` the share of each l as well.
+
+    Where `photon` and `ionization` energies are known, nω − Ip is marked.
+    """
+    ax = style.axes_or_new(ax, 7.0, 3.8)
+    if isinstance(spectra, PhotoelectronSpectrum):
+        spectra = {"": spectra}
+    top = max(float(s.total.max()) for s in spectra.values()) / units.HARTREE_EV
+    last = 0.0
+    for i, (name, s) in enumerate(spectra.items()):
+        energies, density = units.HARTREE_EV * s.energies, s.total / units.HARTREE_EV
+        shown = density > top * 10.0**-DECADES
+        last = max(last, float(energies[shown].max()))
+        line = ("-", "--", ":")[i % 3]
+        color = style.COLORS[i % len(style.COLORS)]
+        ax.semilogy(energies, density, line, color=color, lw=1.2, label=name or "total")
+        if channels:
+            for l, part in zip(s.l, s.per_l, strict=True):
+                if part.max() / units.HARTREE_EV > top * 10.0**-DECADES:
+                    ax.semilogy(energies, part / units.HARTREE_EV, lw=0.7, label=f"l = {l}")
+    if photon is not None and ionization is not None:
+        for n in range(1, int((last / units.HARTREE_EV + ionization) / photon) + 1):
+            ax.axvline(units.to_ev(n * photon - ionization), color=style.FAINT, lw=0.6, ls=":")
+    ax.set_xlim(0, last)
+    ax.set_ylim(top * 10.0**-DECADES, 3 * top)
+    ax.set_xlabel("electron energy (eV)")
+    ax.set_ylabel("dP/dE (1/eV)")
+    if len(spectra) > 1 or channels:
+        ax.legend(fontsize=8, frameon=False)
+    style.title(ax, "Photoelectrons")
+    return style.figure_of(ax)
+
+
+def momentum_map(spectrum: AngularSpectrum, ax: Axes | None = None, decades: int = 6) -> Figure:
+    """d³P/dk³ in the plane of the polarization (k_z to the right), logarithmic."""
+    ax = style.axes_or_new(ax, 6.0, 3.6)
+    k, theta = np.meshgrid(spectrum.momenta, spectrum.angles, indexing="ij")
+    level = np.log10(np.maximum(spectrum.momentum_density, 1e-300))
+    image = ax.pcolormesh(
+        k * np.cos(theta), k * np.sin(theta), level, cmap=style.DENSITY_MAP,
+        vmin=level.max() - decades, vmax=level.max(), shading="gouraud", rasterized=True,
+    )  # fmt: skip
+    ax.set_aspect("equal")
+    ax.set_xlabel("$k_z$ (a.u.)")
+    ax.set_ylabel("$k_\\perp$ (a.u.)")
+    figure = style.figure_of(ax)
+    figure.colorbar(image, ax=ax, label="log₁₀ d³P/dk³")
+    style.title(ax, "Momentum distribution")
+    return figure

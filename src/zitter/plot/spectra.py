@@ -1,0 +1,87 @@
+"""The spectrum of emitted light, from the dipole acceleration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zitter import checks, units
+from zitter.fields import Field
+from zitter.plot import style
+from zitter.plot.pulses import carrier_frequency
+from zitter.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def harmonic_spectrum(
+    solution: Solution, field: Field | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(ω, |∫ w(t) a(t) e^{iωt} dt|²) with Hann's window w and a = −⟨∇V⟩ − E(t).
+
+    Without `field` the laser's own force −E(t) is left out, which changes the fundamental only.
+    """
+    if "acceleration" not in solution.observables:
+        raise checks.InputError("observables", "must have held Acceleration for a spectrum")
+    times = solution.times_of("acceleration")
+    acceleration = solution.observables["acceleration"]
+    if acceleration.ndim > 1:  # the strongest component
+        acceleration = acceleration[:, np.argmax(np.ptp(acceleration, axis=0))]
+    steps = np.diff(times)
+    if len(steps) > 1 and abs(steps[-1] - steps[0]) > 1e-6 * steps[0]:
+        times, acceleration = times[:-1], acceleration[:-1]  # the last record may come early
+    if field is not None:
+        acceleration = acceleration - np.asarray(field.electric_field(times))
+    dt = times[1] - times[0]
+    window = np.hanning(len(times))
+    # Zero padding to four times the length only makes the curve smoother.
+    amplitude = np.fft.rfft(window * acceleration, 4 * len(times)) * dt
+    frequencies = 2 * np.pi * np.fft.rfftfreq(4 * len(times), dt)
+    return frequencies, np.abs(amplitude) ** 2
+
+
+def spectrum(
+    solution: Solution,
+    field: Field | None = None,
+    ax: Axes | None = None,
+    ionization_energy: float | None = None,
+) -> Figure:
+    """The harmonic spectrum, over the harmonic order where the laser is known, else over eV.
+
+    The cutoff I_p + 3.17 U_p is marked where both energies are known.
+    """
+    ax = style.axes_or_new(ax, 7.0, 3.5)
+    frequencies, power = harmonic_spectrum(solution, field)
+    base = carrier_frequency(field) if field is not None else None
+    unit = base if base is not None else 1 / units.HARTREE_EV
+    if ionization_energy is None and "initial_energy" in solution.info:
+        ionization_energy = -float(solution.info["initial_energy"])
+    cutoff = None
+    if field is not None and base is not None and ionization_energy is not None:
+        cutoff = (ionization_energy + 3.17 * float(field.ponderomotive_energy)) / unit  # type: ignore
+    last = frequencies[-1] / unit
+    shown = min(last, 2.0 * cutoff if cutoff else last)
+    keep = (frequencies > 0) & (frequencies / unit <= shown)
+    ax.semilogy(frequencies[keep] / unit, power[keep], color=style.COLORS[2], lw=0.9)
+    if cutoff:
+        ax.axvline(cutoff, color=style.INK, lw=0.8, ls=":")
+        ax.text(
+            cutoff, 0.96, " $I_p + 3.17\\,U_p$", transform=ax.get_xaxis_transform(),
+            fontsize=8, color=style.INK, va="top",
+        )  # fmt: skip
+    ax.set_xlim(0, shown)
+    top = float(np.max(power[keep]))
+    ax.set_ylim(max(float(np.min(power[keep])), 1e-16 * top), 5 * top)
+    ax.set_ylabel("|a(ω)|² (a.u.)")
+    style.title(ax, "Emitted light")
+    if base is None:
+        ax.set_xlabel("photon energy (eV)")
+    else:
+        ax.set_xlabel(f"harmonic order (one is {units.to_ev(base):.3g} eV)")
+        odd = np.arange(1, shown, 2 * max(1, round(shown / 24)))
+        ax.set_xticks(odd)
+        ax.grid(axis="x", color=style.FAINT, alpha=0.25, lw=0.5)
+    return style.figure_of(ax)

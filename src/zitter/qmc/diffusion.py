@@ -1,0 +1,356 @@
+"""Diffusion Monte Carlo in the fixed-node approximation, with a constant number of walkers.
+
+Each time step drifts and diffuses every electron once (Umrigar, Nightingale and Runge, J. Chem.
+Phys. 99, 2865 (1993)), then multiplies the weight of each walker by
+
+    exp{−τ_eff [½(Ē(R') + Ē(R)) − E_T]},
+
+where τ_eff is τ times the mean square diffusion that was accepted, and Ē is the local energy held
+within ±0.2√(N/τ) of the best energy (Zen et al., Phys. Rev. B 93, 241118: size consistent, and
+without effect as τ → 0). When the weights have spread, walkers are drawn anew in proportion to them
+by a comb (Calandra Buonaura and Sorella, Phys. Rev. B 57, 11446), which keeps all shapes fixed; the
+bias of the constant number is undone by the product of the mean weights over a past window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, loop, runtime
+from zitter.qmc import variational
+from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.samples import Samples
+from zitter.qmc.sweep import DriftDiffusion, sweep
+from zitter.qmc.wavefunction import SlaterJastrow, Walker
+
+ENERGY_LIMIT = 0.2  # of √(N/τ)
+RESAMPLE_BELOW = 0.75  # effective fraction of walkers at which the comb is drawn
+STUCK = 50  # steps without one accepted move after which a walker is replaced
+REFRESH = 50  # steps after which determinants are computed anew
+WINDOW = 64  # blocks of time over which mean weights correct the constant population
+
+
+class Context(eqx.Module):
+    """What a DMC run keeps fixed."""
+
+    psi: SlaterJastrow
+    timestep: Any
+    steps: Any  # of each block
+    tune: Any  # whether the trial energy follows the walkers
+    estimators: tuple[Prepared, ...]
+    dtype: Any = eqx.field(static=True)
+
+
+class Counts(eqx.Module):
+    """How often a guard had to act, out of how many occasions."""
+
+    steps: Any
+    combs: Any
+    limited: Any
+    stuck: Any
+    crossed: Any
+
+
+class State(eqx.Module):
+    """What a DMC run carries along."""
+
+    walkers: Walker
+    key: Any
+    log_weights: Any  # of mean weight 1
+    energies: Any  # local energies of the walkers
+    age: Any  # steps since a walker last moved
+    trial: Any  # E_T
+    past: Any  # logarithms of the mean weights of past blocks
+    counts: Counts
+
+
+def dmc(
+    psi: SlaterJastrow,
+    timestep: float | str,
+    walkers: int = 256,
+    blocks: int = 200,
+    *,
+    steps: int = 10,
+    equilibration: int | None = None,
+    estimators: Sequence[Estimator] = (),
+    seed: int = 0,
+    precision: str | None = None,
+    start: Any = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+) -> Samples:
+    """Project out the ground state within the nodes of Ψ.
+
+    Each of `blocks` holds `steps` time steps of `timestep`. Before them come a short VMC run and
+    `equilibration` blocks; without a number, electrons get the time to diffuse over four times the
+    distance to their neighbours.
+    """
+    timestep = checks.positive("timestep", timestep, "time")
+    walkers = checks.integer("walkers", walkers, 2)
+    blocks = checks.integer("blocks", blocks, 4)
+    steps = checks.integer("steps", steps, 1)
+    check_timestep(psi, float(timestep))
+    prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
+    dtype = variational.pair_dtype(precision)
+    if equilibration is None:
+        needed = 16 * psi.system.length**2 / (psi.system.dimension * float(timestep))
+        equilibration = int(min(max(math.ceil(needed / steps), 10), 1000))
+    equilibration = checks.integer("equilibration", equilibration, 1)
+    state = _from_vmc(psi, walkers, seed, dtype, start, progress)
+
+    def context(tune: bool) -> Context:
+        count = jnp.asarray(steps, jnp.int32)
+        return Context(psi, jnp.asarray(timestep), count, jnp.asarray(tune), prepared, dtype)
+
+    warm = loop.drive(
+        step, context(True), state, equilibration, label="equilibrating DMC", guard=guard,
+        progress=progress,
+    )  # fmt: skip
+    settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
+    state = eqx.tree_at(
+        lambda s: (s.trial, s.counts),
+        warm.state,
+        (jnp.asarray(float(np.mean(settled))), _no_counts()),
+    )
+    saved = None if checkpoint is None else loop.Checkpoint(
+        Path(checkpoint),
+        signature=variational.signature(psi, walkers, seed, steps, float(timestep), str(dtype)),
+    )  # fmt: skip
+    run = loop.drive(
+        step, context(False), state, blocks, label="DMC", guard=guard, checkpoint=saved,
+        resume=resume, progress=progress,
+    )  # fmt: skip
+    if saved is not None:
+        saved.clear()
+    records = dict(run.records)
+    weights = np.exp(np.asarray(records.pop("log_weight")))
+    info = {
+        "method": "DMC",
+        "system": repr(psi),
+        "walkers": walkers,
+        "timestep": float(timestep),
+        "steps_per_block": steps,
+        "equilibration_blocks": equilibration,
+        "seconds": run.seconds,
+        "seed": seed,
+        "notes": _notes(run.state.counts, walkers, psi.system.electrons),
+        **runtime.describe(),
+        "precision": "double" if dtype == jnp.float64 else "single",
+    }
+    return variational.collect(psi, records, weights, info, prepared, run.state.walkers)
+
+
+def check_timestep(psi: SlaterJastrow, timestep: float) -> None:
+    """Refuse time steps in which an electron diffuses farther than the next one is away."""
+    length, dimension = psi.system.length, psi.system.dimension
+    limit = length**2 / dimension
+    if timestep > limit:
+        raise checks.InputError(
+            "timestep",
+            f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
+            f"{length:.3g} to its neighbours (0.01·r_s² is usual), but is {timestep:g}",
+        )
+
+
+def _no_counts() -> Counts:
+    return Counts(*(jnp.zeros(()) for _ in range(5)))
+
+
+def _from_vmc(psi, walkers, seed, dtype, start, progress) -> State:
+    """Walkers drawn from |Ψ|², and the trial energy they have."""
+    fixed = variational.Context(psi, jnp.asarray(2, jnp.int32), jnp.asarray(True), (), dtype)
+    first = variational.first_state(psi, walkers, seed, dtype, start)
+    vmc = loop.drive(
+        variational.step, fixed, first, 60, label="equilibrating VMC", progress=progress,
+        guard=variational.guard,
+    )  # fmt: skip
+    state = vmc.state
+    energies = _energies(psi, state.walkers, dtype)
+    trial = jnp.asarray(float(np.mean(np.asarray(vmc.records["energy"])[30:])))
+    return State(
+        state.walkers,
+        state.key,
+        jnp.zeros(walkers),
+        energies,
+        jnp.zeros(walkers, jnp.int32),
+        trial,
+        jnp.zeros(WINDOW),
+        _no_counts(),
+    )
+
+
+@eqx.filter_jit
+def _energies(psi, walkers, dtype):
+    return jax.vmap(lambda w: psi.local_energy(w, dtype)["energy"])(walkers)
+
+
+def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
+    """One block of time steps; its averages are weighted with the walkers' weights."""
+
+    def body(_, carry):
+        state, sums, growth = carry
+        state, record, grown = _time_step(context, state)
+        # The mean weight since the start of the block multiplies what follows.
+        factor = jnp.exp(growth + grown)
+        sums = jax.tree.map(lambda a, b: a + factor * b, sums, record)
+        return state, sums, growth + grown
+
+    shapes = jax.eval_shape(lambda s: _time_step(context, s)[1], state)
+    zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+    state, sums, growth = jax.lax.fori_loop(0, context.steps, body, (state, zeros, jnp.zeros(())))
+    total = sums.pop("one")
+    record = {name: value / total for name, value in sums.items()}
+    past = jnp.concatenate([state.past[1:], growth[None]])
+    # Weight of this block: mean weights of the window before it, times its own.
+    record["log_weight"] = jnp.sum(state.past) + jnp.log(total / context.steps)
+    tau = record["effective_timestep"]
+    record["growth_energy"] = state.trial - growth / (context.steps * tau)
+    trial = jnp.where(context.tune, 0.5 * (state.trial + record["energy"]), state.trial)
+    past = jnp.where(context.tune, jnp.zeros_like(past), past)
+    return eqx.tree_at(lambda s: (s.trial, s.past), state, (trial, past)), record
+
+
+def _time_step(context: Context, state: State):
+    psi, dtype, tau = context.psi, context.dtype, context.timestep
+    key, move_key, comb_key, measure_key = jax.random.split(state.key, 4)
+    walkers, tally = sweep(psi, DriftDiffusion(tau), state.walkers, move_key, dtype)
+    done = state.counts.steps + 1
+    walkers = jax.lax.cond(
+        done % REFRESH == 0,
+        lambda w: variational.refresh(psi, w, dtype)[0],
+        lambda w: w,
+        walkers,
+    )
+    electrons = psi.system.electrons
+    effective = tau * jnp.sum(tally.diffused_accepted) / jnp.sum(tally.diffused)
+    limit = ENERGY_LIMIT * jnp.sqrt(electrons / tau)
+    record, energies = _measured(context, walkers, measure_key, state.log_weights)
+    held = lambda e: state.trial + jnp.clip(e - state.trial, -limit, limit)  # noqa: E731
+    mean = 0.5 * (held(energies) + held(state.energies))
+    log_weights = state.log_weights - effective * (mean - state.trial)
+    age = jnp.where(tally.accepted > 0, 0, state.age + 1)
+    stuck = age >= STUCK
+    log_weights = jnp.where(stuck, -jnp.inf, log_weights)
+    count = energies.shape[0]
+    grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
+    log_weights = log_weights - grown
+    weights = jnp.exp(log_weights)
+    record = _weighted(record, weights)
+    population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
+    comb = population < RESAMPLE_BELOW * count
+    chosen = jax.lax.cond(
+        comb,
+        lambda: comb_indices(comb_key, weights),
+        lambda: jnp.arange(count, dtype=jnp.int32),
+    )
+    walkers = jax.lax.cond(
+        comb, lambda w: jax.tree.map(lambda x: x[chosen], w), lambda w: w, walkers
+    )
+    log_weights = jnp.where(comb, 0.0, log_weights)
+    record |= {
+        "acceptance": jnp.mean(tally.accepted) / electrons,
+        "population": population,
+        "effective_timestep": effective,
+        "one": jnp.ones(()),
+    }
+    counts = Counts(
+        done,
+        state.counts.combs + comb,
+        state.counts.limited + jnp.sum(jnp.abs(energies - state.trial) > limit),
+        state.counts.stuck + jnp.sum(stuck),
+        state.counts.crossed + jnp.sum(tally.crossed),
+    )
+    state = State(
+        walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
+    )
+    return state, record, grown
+
+
+def _measured(context: Context, walkers: Walker, key: Any, log_weights: Any):
+    """Everything measured, for each walker, before it is averaged."""
+    psi = context.psi
+    parts = jax.vmap(lambda w: psi.local_energy(w, context.dtype))(walkers)
+    keys = jax.random.split(key, log_weights.shape[0])
+    values = dict(parts)
+    for estimator in context.estimators:
+        values[estimator.name] = jax.vmap(lambda w, k, e=estimator: e.evaluate(psi, w, k))(
+            walkers, keys
+        )
+    return values, parts["energy"]
+
+
+def _weighted(values: dict[str, Any], weights: Any) -> dict[str, Any]:
+    shares = weights / jnp.sum(weights)
+    record = {name: jnp.tensordot(shares, value, 1) for name, value in values.items()}
+    record["variance"] = jnp.sum(shares * (values["energy"] - record["energy"]) ** 2)
+    return record
+
+
+def comb_indices(key: Any, weights: Any) -> Any:
+    """Which walkers survive: each appears weight/mean times, rounded up or down at random.
+
+    One uniform number places all teeth of the comb, which makes the least noise.
+    """
+    count = weights.shape[0]
+    edges = jnp.cumsum(weights) / jnp.sum(weights)
+    teeth = (jnp.arange(count) + jax.random.uniform(key, (), jnp.float64)) / count
+    return jnp.minimum(jnp.searchsorted(edges, teeth), count - 1).astype(jnp.int32)
+
+
+def guard(state: State, done: int) -> str | None:
+    if not bool(jnp.all(jnp.isfinite(state.energies))):
+        return f"A local energy became infinite or NaN by block {done}: take a smaller time step."
+    if not bool(jnp.isfinite(state.log_weights).any()):
+        return f"All walkers were stuck by block {done}: take a smaller time step or a better Ψ."
+    return None
+
+
+def _notes(counts: Counts, walkers: int, electrons: int) -> list[str]:
+    """What the guards did, as sentences."""
+    steps = float(counts.steps)
+    each = steps * walkers
+    crossings = float(counts.crossed) / (each * electrons)
+    notes = [
+        f"walkers were drawn anew in {100 * float(counts.combs) / steps:.1f} % of the steps",
+        f"moves refused because they cross a node: {100 * crossings:.3f} %",
+    ]
+    if float(counts.limited):
+        share = 100 * float(counts.limited) / each
+        notes.append(f"the local energy was limited in {share:.3g} % of all walker steps")
+    if float(counts.stuck):
+        notes.append(
+            f"{int(counts.stuck)} walkers had not moved for {STUCK} steps and were replaced: "
+            "a smaller time step avoids this"
+        )
+    return notes
+
+
+def extrapolate(
+    timesteps: Sequence[float],
+    energies: Sequence[float],
+    errors: Sequence[float],
+    order: int = 1,
+) -> tuple[float, float, float]:
+    """(E, error, χ² per degree of freedom) at zero time step, by a weighted polynomial fit."""
+    tau, y, s = (np.asarray(v, np.float64) for v in (timesteps, energies, errors))
+    order = checks.integer("order", order, 1)
+    if not len(tau) == len(y) == len(s) or len(tau) <= order:
+        raise checks.InputError(
+            "timesteps", f"must be at least {order + 1} with their energies and errors, "
+            f"but are {len(tau)}"
+        )  # fmt: skip
+    matrix = np.stack([tau**k for k in range(order + 1)], axis=1) / s[:, None]
+    covariance = np.linalg.inv(matrix.T @ matrix)
+    fit = covariance @ matrix.T @ (y / s)
+    residual = float(np.sum((matrix @ fit - y / s) ** 2))
+    freedom = max(len(tau) - order - 1, 1)
+    return float(fit[0]), float(np.sqrt(covariance[0, 0])), residual / freedom

@@ -1,0 +1,60 @@
+"""What a Jastrow term can do. Ψ = e^J S with J a sum of terms (Thorpe et al., Eq. 7).
+
+Positions are r (d, N), spin-up electrons first. Each term keeps what makes one-particle moves cheap
+in a `memory` of its own: nothing for u, the sums ρ_G for p, tables of pair functions for H.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+
+from zitter.qmc.systems import System
+
+
+class Change(NamedTuple):
+    """What one proposed move does: J_new − J_old, ∇_iJ before and after, and news for the memory."""
+
+    value: Any
+    gradient_old: Any
+    gradient_new: Any
+    news: Any
+
+
+class Move(NamedTuple):
+    """One electron's proposed step: its index and spin (0 up, 1 down), from `old` to `new` (d,)."""
+
+    electron: Any
+    spin: Any
+    old: Any
+    new: Any
+
+
+class JastrowTerm(eqx.Module):
+    """A term as the user asks for it; `prepare` fits it to a system."""
+
+    @abc.abstractmethod
+    def prepare(self, system: System) -> PreparedTerm: ...
+
+
+class PreparedTerm(eqx.Module):
+    """A term of J on a given system. `parameters` are all its free coefficients, J is linear in
+    them apart from the part the cusp fixes."""
+
+    parameters: eqx.AbstractVar[Any]
+
+    @abc.abstractmethod
+    def start(self, r: Any, dtype: Any) -> Any:
+        """The memory that belongs to positions r."""
+
+    @abc.abstractmethod
+    def change(self, r: Any, memory: Any, move: Move, gradients: bool, dtype: Any) -> Change: ...
+
+    @abc.abstractmethod
+    def update(self, memory: Any, move: Move, news: Any, accept: Any) -> Any: ...
+
+    @abc.abstractmethod
+    def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
+        """J, ∇_iJ (d, N) and Σ_i ∇_i²J of a whole configuration."""

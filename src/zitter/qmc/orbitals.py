@@ -1,0 +1,131 @@
+"""Single-particle orbitals: plane waves of a cell, and one nodeless orbital for open systems.
+
+Positions come components first, r of shape (d, …); orbitals are the last axis of what comes back.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.qmc.cells import Cell, half_space, shells
+
+
+class Orbitals(eqx.Module):
+    """A list of orbitals, the lowest first; a spin channel with n electrons fills the first n."""
+
+    count: eqx.AbstractVar[int]
+    is_complex: eqx.AbstractVar[bool]
+
+    @abc.abstractmethod
+    def values(self, r: Any, dtype: Any) -> Any:
+        """φ_j(r), shape (…, count)."""
+
+    @abc.abstractmethod
+    def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
+        """φ (…, count), ∇φ (d, …, count) and ∇²φ (…, count)."""
+
+
+class PlaneWaves(Orbitals):
+    """e^{i(k+t)·r} of the lowest |k+t|; at the twist t = 0 their real form 1, cos k·r, sin k·r."""
+
+    k: Any  # at Γ one of each ±k, without 0
+    count: int = eqx.field(static=True)
+    is_complex: bool = eqx.field(static=True)
+
+    def __init__(self, cell: Cell, count: int, twist: Sequence[float] | Any = ()):
+        self.count = count
+        shift = np.zeros(cell.dimension) if len(twist) == 0 else np.asarray(twist, np.float64)
+        self.is_complex = bool(np.any(shift != 0))
+        integers, lengths = lowest(cell, count, shift)
+        if self.is_complex:
+            self.k = (integers[:count] + shift) @ cell.reciprocal
+        else:
+            kept = integers[half_space(integers)]
+            self.k = kept[: (count + 1) // 2] @ cell.reciprocal
+
+    def _angles(self, r: Any, dtype: Any) -> Any:
+        angles = jnp.moveaxis(r, 0, -1) @ self.k.T
+        # Whole turns go before a cast to single precision.
+        if dtype != jnp.float64:
+            angles = angles - 2 * np.pi * jnp.round(angles / (2 * np.pi))
+        return angles.astype(dtype)
+
+    def values(self, r, dtype=jnp.float64):
+        angles = self._angles(r, dtype)
+        if self.is_complex:
+            return jnp.cos(angles) + 1j * jnp.sin(angles)
+        return self._assemble(jnp.ones_like(angles[..., :1]), jnp.cos(angles), jnp.sin(angles))
+
+    def derivatives(self, r, dtype=jnp.float64):
+        angles = self._angles(r, dtype)
+        c, s = jnp.cos(angles), jnp.sin(angles)
+        k = self.k.astype(dtype)
+        square = jnp.sum(k**2, axis=1)
+        if self.is_complex:
+            wave = c + 1j * s
+            slope = jnp.stack([1j * k[:, a] * wave for a in range(r.shape[0])])
+            return wave, slope, -square * wave
+        zero = jnp.zeros_like(c[..., :1])
+        value = self._assemble(zero + 1, c, s)
+        slope = [self._assemble(zero, -k[:, a] * s, k[:, a] * c) for a in range(r.shape[0])]
+        return value, jnp.stack(slope), self._assemble(zero, -square * c, -square * s)
+
+    def _assemble(self, constant, cosines, sines):
+        pairs = jnp.stack([cosines, sines], axis=-1)
+        pairs = pairs.reshape((*cosines.shape[:-1], 2 * cosines.shape[-1]))
+        return jnp.concatenate([constant, pairs], axis=-1)[..., : self.count]
+
+
+class Nodeless(Orbitals):
+    """φ(r) = exp(−ζ r − a r²/2): the ground states of hydrogen (a = 0) and of the trap (ζ = 0)."""
+
+    zeta: Any
+    a: Any
+    count: int = eqx.field(static=True, default=1)
+    is_complex: bool = eqx.field(static=True, default=False)
+
+    def __init__(self, zeta: float = 0.0, a: float = 0.0):
+        self.zeta = checks.non_negative("zeta", zeta)
+        self.a = checks.non_negative("a", a)
+        self.count = 1
+        self.is_complex = False
+
+    def values(self, r, dtype=jnp.float64):
+        return self.derivatives(r, dtype)[0]
+
+    def derivatives(self, r, dtype=jnp.float64):
+        r = r.astype(dtype)
+        distance = jnp.sqrt(jnp.sum(r**2, axis=0))
+        value = jnp.exp(-self.zeta * distance - 0.5 * self.a * distance**2)
+        slope = -self.zeta - self.a * distance  # (dφ/dr)/φ
+        dimension = r.shape[0]
+        gradient = slope / distance * r * value
+        laplacian = value * (slope**2 - self.a + (dimension - 1) * slope / distance)
+        return value[..., None], gradient[..., None], laplacian[..., None]
+
+
+def lowest(cell: Cell, count: int, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(integers, |k+t|) of reciprocal points in order of |k+t|: at least `count` and whole shells."""
+    ball = {2: np.pi, 3: 4 * np.pi / 3}[cell.dimension]
+    longest = np.max(np.linalg.norm(cell.reciprocal, axis=1))
+    volume = (2 * np.pi) ** cell.dimension / cell.volume
+    radius = 1.2 * (count * volume / ball) ** (1 / cell.dimension) + 3 * longest
+    integers, _ = cell.reciprocal_points(radius)
+    lengths = np.linalg.norm((integers + shift) @ cell.reciprocal, axis=1)
+    order = np.argsort(np.round(lengths, 9), kind="stable")
+    return integers[order], lengths[order]
+
+
+def is_closed_shell(cell: Cell, count: int, shift: np.ndarray) -> bool:
+    """Whether the lowest `count` plane waves fill whole shells."""
+    if count == 0:
+        return True
+    index = shells(lowest(cell, count, shift)[1])
+    return bool(index[count] != index[count - 1])

@@ -1,0 +1,167 @@
+"""What a Monte Carlo run returns: energies with error bars, their traces, and how they were made."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from zitter import io, solution
+from zitter.qmc.statistics import Estimate, equilibration, reblock, with_error
+
+KIND = "monte carlo"
+
+
+@dataclasses.dataclass
+class Samples:
+    """The course of a Monte Carlo run.
+
+    `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
+    the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
+    (mean, error) over the coordinate of that name.
+    """
+
+    traces: dict[str, np.ndarray]
+    weights: np.ndarray
+    start: int
+    units: str
+    info: dict[str, Any]
+    estimators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    positions: np.ndarray | None = None
+    input: str = ""
+
+    def estimate(self, name: str = "energy") -> Estimate:
+        """Mean and reblocked error of one trace, over the blocks after equilibration."""
+        kept = slice(self.start, None)
+        return reblock(self.traces[name][kept], self.weights[kept])
+
+    @property
+    def energy(self) -> float:
+        return self.estimate().mean
+
+    @property
+    def energy_error(self) -> float:
+        return self.estimate().error
+
+    @property
+    def variance(self) -> float:
+        """Variance of the local energy of the whole system, in hartree²."""
+        return self.estimate("variance").mean
+
+    @property
+    def acceptance(self) -> float:
+        return self.estimate("acceptance").mean
+
+    def summary(self) -> str:
+        """A table for people: every energy with its error bar."""
+        energy = self.estimate()
+        lines = [
+            f"{self.info['method']}: {self.info['system']}",
+            f"  {'energy':<22} {with_error(energy.mean, energy.error)} {self.units}",
+        ]
+        for name in self.traces:
+            if name in ("energy", "variance", "acceptance", "population"):
+                continue
+            part = self.estimate(name)
+            unit = self.units if self._is_energy(name) else ""
+            shown = with_error(part.mean, part.error)
+            lines.append(f"  {name.replace('_', ' '):<22} {shown} {unit}".rstrip())
+        variance = self.estimate("variance")
+        shown = with_error(variance.mean, variance.error)
+        lines += [
+            f"  {'variance':<22} {shown} hartree² for all electrons",
+            f"  {'acceptance':<22} {100 * self.acceptance:.1f} %",
+        ]
+        if "population" in self.traces:
+            population = self.estimate("population")
+            walkers = self.info["walkers"]
+            lines.append(f"  {'population':<22} {population.mean:.1f} effective of {walkers}")
+        lines += [
+            f"  {'autocorrelation time':<22} {energy.autocorrelation_time:.2f} blocks",
+            f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
+            f"reblocked by {energy.block_length}",
+        ]
+        for key, value in self.info.items():
+            if key not in ("method", "system", "notes"):
+                text = f"{value:.6g}" if isinstance(value, float) else str(value)
+                lines.append(f"  {key.replace('_', ' '):<22} {text}")
+        lines += [f"  note: {note}" for note in self.info.get("notes", [])]
+        return "\n".join(lines)
+
+    def _is_energy(self, name: str) -> bool:
+        return name not in ("effective_timestep",)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def dataset(self) -> io.Dataset:
+        v = {"block": io.Variable(np.arange(len(self.weights)), ("block",), "1", "block")}
+        for name, trace in self.traces.items():
+            v[name] = io.Variable(trace, ("block",), self.units if self._is_energy(name) else "1")
+        v["weight"] = io.Variable(self.weights, ("block",), "1", "weight of the block")
+        for name, parts in self.estimators.items():
+            for part, values in parts.items():
+                label = f"{name}__{part}"
+                dims = (f"{name}__x",) if values.ndim == 1 else (f"{name}__row", f"{name}__x")
+                v[label] = io.Variable(values, dims, "a.u.", f"{name}: {part}")
+        if self.positions is not None:
+            dims = ("walker", "component", "electron")
+            v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
+        attributes = {
+            "kind": KIND,
+            "info": self.info,
+            "input": self.input,
+            "units": self.units,
+            "start": str(self.start),
+        }
+        return io.Dataset(v, attributes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        io.write(path, self.dataset())
+
+    def to_xarray(self) -> Any:
+        return io.to_xarray(self.dataset())
+
+    @classmethod
+    def from_dataset(cls, data: io.Dataset) -> Samples:
+        v = dict(data.variables)
+        weights = v.pop("weight").data
+        v.pop("block")
+        positions = v.pop("positions").data if "positions" in v else None
+        estimators: dict[str, dict[str, np.ndarray]] = {}
+        traces = {}
+        for name, item in v.items():
+            owner, _, part = name.partition("__")
+            if part:
+                estimators.setdefault(owner, {})[part] = item.data
+            else:
+                traces[name] = item.data
+        return cls(
+            traces,
+            weights,
+            int(data.attributes["start"]),
+            str(data.attributes["units"]),
+            json.loads(data.attributes["info"]),
+            estimators,
+            positions,
+            str(data.attributes.get("input", "")),
+        )
+
+
+def make_samples(
+    traces: dict[str, np.ndarray],
+    weights: np.ndarray,
+    units: str,
+    info: dict[str, Any],
+    estimators: dict[str, dict[str, np.ndarray]],
+    positions: np.ndarray,
+) -> Samples:
+    """Samples whose start was found from the energy trace itself."""
+    start = equilibration(traces["energy"])
+    return Samples(traces, weights, start, units, info, estimators, positions)
+
+
+solution.KINDS[KIND] = Samples

@@ -1,0 +1,241 @@
+"""What the walkers live in: the electron gas, and one-electron systems with exact answers."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.qmc.cells import LATTICES, Cell, closed_shells, squared
+from zitter.qmc.ewald import Ewald
+from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves, is_closed_shell, lowest
+
+
+class System(eqx.Module):
+    """Electrons, the space they move in and their potential energy."""
+
+    cell: eqx.AbstractVar[Cell | None]
+    spins: eqx.AbstractVar[tuple[int, int]]
+    dimension: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def potential(self, r: Any, dtype: Any) -> dict[str, Any]:
+        """The parts of the potential energy of one configuration r (d, N), by name."""
+
+    @abc.abstractmethod
+    def default_orbitals(self) -> Orbitals: ...
+
+    @abc.abstractmethod
+    def start(self, key: Any, walkers: int) -> Any:
+        """Positions to equilibrate from, shape (walkers, d, N)."""
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> float:
+        """A typical distance between electrons, the scale of the first step."""
+
+    @property
+    @abc.abstractmethod
+    def units(self) -> tuple[int, str]:
+        """What energies are divided by, and how that is called."""
+
+    @property
+    def electrons(self) -> int:
+        return sum(self.spins)
+
+    def nearest(self, parts: Sequence[Any]) -> Sequence[Any]:
+        """Displacements (as components) between electrons, by their nearest image if periodic."""
+        return parts if self.cell is None else self.cell.nearest(parts)
+
+
+class ElectronGas(System):
+    """N electrons and a uniform background in a periodic cell, at the density parameter r_s.
+
+    `lattice` is a name (sc, fcc, bcc; square, triangular) or lattice vectors, which are scaled to
+    the volume N·4πr_s³/3 (area N·πr_s²). `polarization` is (N↑ − N↓)/N. `twist` is in units of the
+    reciprocal lattice vectors; 0 gives real wave functions. Energies are per electron.
+    """
+
+    cell: Cell
+    ewald: Ewald | None
+    rs: Any
+    twist: Any
+    spins: tuple[int, int] = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+    lattice: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        n: int,
+        rs: float,
+        dimension: int = 3,
+        lattice: str | Sequence[Sequence[float]] | None = None,
+        polarization: float = 0.0,
+        twist: Sequence[float] = (),
+        allow_open_shell: bool = False,
+        interacting: bool = True,
+        tolerance: float = 1e-6,
+    ):
+        n = checks.integer("n", n, 1)
+        self.rs = checks.positive("rs", rs, "length")
+        self.dimension = checks.choice("dimension", dimension, (2, 3))
+        if lattice is None:
+            lattice = "sc" if dimension == 3 else "square"
+        volume = n * (4 * np.pi / 3 * self.rs**3 if dimension == 3 else np.pi * self.rs**2)
+        self.cell = _cell(lattice, dimension, float(volume))
+        self.lattice = self.cell.name
+        self.spins = _spins(n, polarization)
+        shift = np.zeros(dimension) if len(twist) == 0 else checks.array("twist", twist)
+        if shift.shape != (dimension,):
+            raise checks.InputError(
+                "twist", f"must have {dimension} components, but has shape {shift.shape}"
+            )
+        self.twist = shift
+        self.ewald = Ewald(self.cell, tolerance) if interacting else None
+        if not checks.boolean("allow_open_shell", allow_open_shell):
+            _require_closed(self.cell, self.spins, shift, n)
+
+    def potential(self, r, dtype=jnp.float64):
+        if self.ewald is None:
+            return {}
+        return {"coulomb": self.ewald.energy(r, dtype=dtype)}
+
+    def default_orbitals(self):
+        twist = np.asarray(self.twist) if np.any(np.asarray(self.twist) != 0) else ()
+        return PlaneWaves(self.cell, max(self.spins), twist)
+
+    def start(self, key, walkers):
+        shape = (walkers, self.dimension, self.electrons)
+        fractions = jax.random.uniform(key, shape, jnp.float64)
+        return jnp.einsum("wan,ab->wbn", fractions, self.cell.vectors)
+
+    @property
+    def length(self):
+        return float(self.rs)
+
+    @property
+    def units(self):
+        return self.electrons, "hartree per electron"
+
+    def hartree_fock(self) -> tuple[float, float, float]:
+        """(total, kinetic, potential) energy per electron of the plane-wave determinant, exactly.
+
+        The exchange of two plane waves of like spin is −(4π/Ω)/|k−k'|² (2D: −(2π/A)/|k−k'|), and
+        ½v_M is what each electron gains from its own images and the background.
+        """
+        shift = np.asarray(self.twist)
+        kinetic = exchange = 0.0
+        for count in self.spins:
+            if count == 0:
+                continue
+            k = (lowest(self.cell, count, shift)[0][:count] + shift) @ self.cell.reciprocal
+            kinetic += 0.5 * float(np.sum(k**2))
+            gaps = np.linalg.norm(k[:, None] - k[None, :], axis=-1)[~np.eye(count, dtype=bool)]
+            if self.dimension == 3:
+                exchange -= 0.5 * float(np.sum(4 * np.pi / (self.cell.volume * gaps**2)))
+            else:
+                exchange -= 0.5 * float(np.sum(2 * np.pi / (self.cell.volume * gaps)))
+        n = self.electrons
+        potential = 0.0
+        if self.ewald is not None:
+            potential = exchange / n + 0.5 * float(self.ewald.madelung)
+        return kinetic / n + potential, kinetic / n, potential
+
+
+class Trap(System):
+    """One electron in the potential −Z/r + ½ω²r² without boundaries.
+
+    Z = 0 is the harmonic trap (E = dω/2), ω = 0 the hydrogen-like atom (E = −Z²/2 in three
+    dimensions). The orbital exp(−ζr − a r²/2) with ζ = Z has the right cusp for every a.
+    """
+
+    cell: None
+    frequency: Any
+    charge: Any
+    orbital: Nodeless
+    spins: tuple[int, int] = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+
+    def __init__(
+        self, frequency: float = 0.0, Z: float = 0.0, width: float | None = None, dimension: int = 3
+    ):
+        self.cell = None
+        self.frequency = checks.non_negative("frequency", frequency, "energy")
+        self.charge = checks.non_negative("Z", Z)
+        if self.frequency == 0 and self.charge == 0:
+            raise checks.InputError("frequency", "must be positive where there is no charge, but is 0")
+        self.dimension = checks.choice("dimension", dimension, (2, 3))
+        self.spins = (1, 0)
+        # In two dimensions the cusp of −Z/r is 2Z: φ'/φ = −2Z/(d−1) at the nucleus.
+        zeta = 2 * self.charge / (dimension - 1)
+        self.orbital = Nodeless(zeta, self.frequency if width is None else width)
+
+    def potential(self, r, dtype=jnp.float64):
+        square = jnp.sum(squared(list(r)))
+        external = 0.5 * self.frequency**2 * square - self.charge / jnp.sqrt(square)
+        return {"external": external}
+
+    def default_orbitals(self):
+        return self.orbital
+
+    def start(self, key, walkers):
+        return self.length * jax.random.normal(key, (walkers, self.dimension, 1), jnp.float64)
+
+    @property
+    def length(self):
+        scales = []
+        if self.charge > 0:
+            scales.append(1 / float(self.charge))
+        if self.frequency > 0:
+            scales.append(1 / math.sqrt(float(self.frequency)))
+        return min(scales)
+
+    @property
+    def units(self):
+        return 1, "hartree"
+
+
+def _cell(lattice: Any, dimension: int, volume: float) -> Cell:
+    if isinstance(lattice, str):
+        names = [name for name in LATTICES if Cell.of_volume(name, 1.0).dimension == dimension]
+        checks.choice("lattice", lattice, names)
+        return Cell.of_volume(lattice, volume)
+    vectors = checks.array("lattice", lattice, (dimension, dimension))
+    scale = (volume / abs(np.linalg.det(vectors))) ** (1 / dimension)
+    return Cell((vectors * scale).tolist())
+
+
+def _spins(n: int, polarization: float) -> tuple[int, int]:
+    value = float(checks.scalar("polarization", polarization))
+    up = n * (1 + value) / 2
+    if not 0 <= value <= 1 or abs(up - round(up)) > 1e-9:
+        raise checks.InputError(
+            "polarization",
+            f"must be between 0 and 1 and give whole numbers of electrons of each spin, "
+            f"but is {value:g} for {n} electrons",
+        )
+    return round(up), n - round(up)
+
+
+def _require_closed(cell: Cell, spins: tuple[int, int], shift: np.ndarray, n: int) -> None:
+    if all(is_closed_shell(cell, count, shift) for count in spins):
+        return
+    polarized = spins[1] == 0
+    advice = ""
+    if cell.rectangular and (polarized or spins[0] == spins[1]):
+        sizes = closed_shells(cell.name, 2 * n + 60, polarized, tuple(shift))
+        below = [size for size in sizes if size < n][-2:]
+        above = [size for size in sizes if size > n][:2]
+        advice = f" (near it: {', '.join(map(str, below + above))})"
+    raise checks.InputError(
+        "n",
+        f"must fill closed shells of plane waves{advice} unless allow_open_shell is true, "
+        f"but is {n}",
+    )

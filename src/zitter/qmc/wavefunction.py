@@ -1,0 +1,137 @@
+"""Ψ = e^J D↑D↓, kept as (phase, ln|Ψ|), and everything that is known of one walker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from zitter import checks, io
+from zitter.qmc.jastrow import JastrowTerm, PreparedTerm
+from zitter.qmc.orbitals import Orbitals
+from zitter.qmc.slater import DELAY, Slater
+from zitter.qmc.systems import System
+
+
+class Walker(eqx.Module):
+    """One walker; drivers carry many of them with the walkers as first axis."""
+
+    r: Any  # (d, N)
+    inverse: Any  # (species, n, n)
+    phase: Any
+    log: Any
+    memory: tuple[Any, ...]  # of each Jastrow term
+
+
+class SlaterJastrow(eqx.Module):
+    """A Slater–Jastrow wave function of a system.
+
+    `jastrow` lists terms such as `U(order=8)`; without any, Ψ is the bare determinant. Orbitals are
+    the system's own unless given.
+    """
+
+    system: System
+    slater: Slater
+    terms: tuple[PreparedTerm, ...]
+
+    def __init__(
+        self,
+        system: System,
+        jastrow: Sequence[JastrowTerm] = (),
+        orbitals: Orbitals | None = None,
+        delay: int = DELAY,
+    ):
+        self.system = checks.instance("system", system, System)
+        for position, term in enumerate(jastrow):
+            checks.instance(f"jastrow.{position}", term, JastrowTerm)
+        checks.integer("delay", delay, 1)
+        self.slater = Slater(orbitals or system.default_orbitals(), system.spins, delay)
+        prepared = []
+        for position, term in enumerate(jastrow):
+            try:
+                prepared.append(term.prepare(system))
+            except checks.InputError as error:
+                raise error.under(f"jastrow.{position}") from None
+        self.terms = tuple(prepared)
+
+    # Parameters as one vector, for the optimizers.
+
+    @property
+    def parameters(self) -> jax.Array:
+        return ravel_pytree([term.parameters for term in self.terms])[0]
+
+    def with_parameters(self, vector: Any) -> SlaterJastrow:
+        unravel = ravel_pytree([term.parameters for term in self.terms])[1]
+        return eqx.tree_at(
+            lambda psi: [term.parameters for term in psi.terms], self, unravel(vector)
+        )
+
+    def save_parameters(self, path: str | os.PathLike[str]) -> None:
+        """Write all Jastrow parameters to a file."""
+        variables = {}
+        for position, term in enumerate(self.terms):
+            values = np.asarray(term.parameters)
+            name = f"jastrow_{position}_{type(term).__name__.removeprefix('Prepared').lower()}"
+            dims = tuple(f"{name}_{axis}" for axis in range(values.ndim))
+            variables[name] = io.Variable(values, dims, "1", "Jastrow parameters")
+        io.write(path, io.Dataset(variables, {"kind": "jastrow"}))
+
+    def load_parameters(self, path: str | os.PathLike[str]) -> SlaterJastrow:
+        """The same wave function with the parameters that `save_parameters` wrote."""
+        stored = io.read(path).variables
+        vector = []
+        for position, term in enumerate(self.terms):
+            name = f"jastrow_{position}_{type(term).__name__.removeprefix('Prepared').lower()}"
+            shape = np.shape(term.parameters)
+            if name not in stored or stored[name].data.shape != shape:
+                raise checks.InputError(
+                    "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
+                )
+            vector.append(stored[name].data.ravel())
+        return self.with_parameters(jnp.asarray(np.concatenate(vector)))
+
+    # One walker.
+
+    def start(self, r: Any, dtype: Any = jnp.float64) -> Walker:
+        inverse, phase, log = self.slater.fresh(r, dtype)
+        memory = tuple(term.start(r, dtype) for term in self.terms)
+        for term in self.terms:
+            log = log + term.derivatives(r, dtype)[0]
+        return Walker(r, inverse, phase, log, memory)
+
+    def jastrow_derivatives(self, r: Any, dtype: Any = jnp.float64) -> tuple[Any, Any, Any]:
+        """J, ∇_iJ (d, N) and Σ∇_i²J."""
+        total, gradient, laplacian = jnp.zeros(()), jnp.zeros(r.shape), jnp.zeros(())
+        for term in self.terms:
+            j, g, l = term.derivatives(r, dtype)
+            total, gradient, laplacian = total + j, gradient + g, laplacian + l
+        return total, gradient, laplacian
+
+    def local_energy(self, walker: Walker, dtype: Any = jnp.float64) -> dict[str, Any]:
+        """The parts of HΨ/Ψ by name, and their sum as "energy"; real parts of complex ones.
+
+        −½∇²Ψ/Ψ = −½ Σ_i [∇²D/D + 2∇J·∇lnD + |∇J|² + ∇²J].
+        """
+        slope, curvature = self.slater.derivatives(walker.r, walker.inverse, dtype)
+        _, gradient, laplacian = self.jastrow_derivatives(walker.r, dtype)
+        kinetic = -0.5 * (
+            curvature + jnp.sum(2 * gradient * slope) + jnp.sum(gradient**2) + laplacian
+        )
+        parts = {"kinetic": jnp.real(kinetic), **self.system.potential(walker.r, dtype)}
+        return {"energy": sum(parts.values()), **parts}
+
+    def __repr__(self) -> str:
+        names = [type(term).__name__.removeprefix("Prepared").lower() for term in self.terms]
+        kind = type(self.system).__name__
+        up, down = self.system.spins
+        factor = f"e^({' + '.join(names)}) " if names else ""
+        return (
+            f"SlaterJastrow: {factor}D↑D↓ of {up} + {down} electrons ({kind}), "
+            f"{self.parameters.size if names else 0} parameters"
+        )

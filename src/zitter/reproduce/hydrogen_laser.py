@@ -1,0 +1,217 @@
+"""Ó Broin & Nikolopoulos: hydrogen in a 20 eV pulse, in a basis of eigenstates, three propagators.
+
+E(t) = E₀ sin²(ωt/2n) sin ωt, 1e14 W/cm², velocity gauge; Taylor of order 10 (Δt = 6.25e-3), RK4
+(2.5e-3) and RKF45 (3.75e-3), which need the same number of products Hψ. The paper gives neither the
+box nor n: here n = 10 cycles and 400 bohr for its 640 states per l, l = 0 … 20 (`--full`, for a
+GPU). The default run keeps the steps and takes 4 cycles, 100 bohr, 160 states per l, l = 0 … 6.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from scipy.signal import find_peaks
+
+from zitter import runtime, units
+from zitter.bases import EigenBasis, RadialBSplines, SphericalBasis
+from zitter.eigensolvers import eigenbasis
+from zitter.fields import SineSquaredField
+from zitter.operators import Hamiltonian
+from zitter.propagators import CommutatorFree4, RungeKutta4, RungeKuttaFehlberg45, Taylor
+from zitter.reproduce.report import Report, Row
+from zitter.solve import evolve
+from zitter.spectra import PhotoelectronSpectrum, ionization_yield, photoelectron_spectrum
+from zitter.spectra.quality import check_lmax
+from zitter.terms import Coulomb, FieldFree, Kinetic, LengthGauge, Model, VelocityGauge, discretize
+
+PHOTON, INTENSITY, IONIZATION = "20 eV", "1e14 W/cm^2", 0.5
+# propagator, step, norm loss in the paper
+METHODS = {
+    "Taylor 10": (Taylor(10), 6.25e-3, 1.9e-14),
+    "RK4": (RungeKutta4(), 2.5e-3, 2.3e-11),
+    "RKF45": (RungeKuttaFehlberg45(), 3.75e-3, 2.5e-11),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How large a run is."""
+
+    cycles: int
+    rmax: float
+    splines: int
+    states: int
+    lmax: int
+
+
+# The few splines more than states leave out what lives in the first interval: for high l the
+# centrifugal term there reaches 1e5 hartree, which no explicit step could follow.
+SMALL, PAPER = Size(4, 100.0, 164, 160, 6), Size(10, 400.0, 646, 640, 20)
+
+
+def run(full: bool = False, out: Path | None = None, progress: bool = False) -> Report:
+    started = time.perf_counter()
+    size = PAPER if full else SMALL
+    basis = hydrogen(size)
+    pulse = SineSquaredField(
+        cycles=size.cycles, cep="-90 deg", frequency=PHOTON, intensity=INTENSITY
+    )
+    rows = _atom(basis)
+    spectra, finals = {}, {}
+    for name, (method, dt, loss) in METHODS.items():
+        H = discretize(Model([FieldFree(), VelocityGauge(pulse)]), basis)
+        span = (0.0, float(pulse.duration))
+        solution = evolve(H, basis.state(0), span, dt, method, save_every=10**9, progress=progress)
+        finals[name] = np.asarray(solution.final)
+        spectra[name] = photoelectron_spectrum(basis, solution.final)
+        # Rounding of 1e4 to 1e5 products adds to the method's own loss.
+        rounding = 1e-17 * solution.info["steps"] * 10
+        value = abs(float(solution.info["norm_loss"]))
+        rows.append(
+            Row(f"norm loss, {name}", value, rounding, loss, "paper", loss + rounding,
+                bool(value <= loss + rounding))
+        )  # fmt: skip
+    rows += _agreement(spectra) + _peaks(spectra["Taylor 10"], pulse, size)
+    rows += _gauges(basis, pulse, finals["RK4"]) + _costs(basis)
+    rows.append(Row.bounded("population of the last l", check_lmax(basis, finals["RK4"]), 1e-8))
+    figures = [str(_figure(out, spectra, pulse))] if out is not None else []
+    told = runtime.describe()
+    seconds = time.perf_counter() - started
+    return Report(
+        "hydrogen-laser", rows, seconds, told["device"], told["precision"], _notes(full), figures
+    )
+
+
+def hydrogen(size: Size) -> EigenBasis:
+    """The lowest states of each l in a box of equally spaced splines."""
+    radial = RadialBSplines(size.splines, 8, size.rmax)
+    atom = discretize(Model([Kinetic(), Coulomb(Z=1)]), SphericalBasis(radial, size.lmax))
+    return eigenbasis(atom, states=size.states)
+
+
+def _atom(basis: EigenBasis) -> list[Row]:
+    """What enters the paper's method, against exact numbers."""
+    energies = np.asarray(basis.energies)
+    rows = [
+        Row.compared(f"E({n}{'sp'[l]}) (hartree)", energies[l, n - l - 1], -0.5 / n**2, 1e-11,
+                     "exact")
+        for n, l in ((1, 0), (2, 0), (2, 1))
+    ]  # fmt: skip
+    # A sum over all states, for which the basis must not be cut.
+    radial = RadialBSplines(90, 9, 60.0, "graded", first=0.3)
+    whole = eigenbasis(discretize(Model([Kinetic(), Coulomb(Z=1)]), SphericalBasis(radial, 1)))
+    assert whole.length is not None
+    dipoles = np.asarray(whole.length[0, 0])
+    gaps = np.asarray(whole.energies[1] - whole.energies[0, 0])
+    exact = 128 * math.sqrt(2) / 243  # ⟨1s|z|2p⟩
+    rows.append(Row.compared("⟨1s|z|2p⟩ (bohr)", abs(dipoles[0]), exact, 1e-9, "exact"))
+    for omega, alpha in ((0.0, 4.5), (0.05695, 4.588069593), (0.1, 4.784300343)):
+        value = float(np.sum(2 * gaps * dipoles**2 / (gaps**2 - omega**2)))
+        rows.append(Row.compared(f"α({omega:g}) (a.u.)", value, alpha, 1e-6, "exact"))
+    return rows
+
+
+def _agreement(spectra: dict[str, PhotoelectronSpectrum]) -> list[Row]:
+    """Figure 3: the paper's RKF45 curve is off by eye; a correct one cannot be."""
+    reference = spectra["RK4"].total
+    rows = []
+    for name in ("Taylor 10", "RKF45"):
+        gap = np.max(np.abs(spectra[name].total - reference)) / reference.max()
+        # Taylor freezes H at the middle of its step: an error of order (ωΔt)²/24 = 9e-7.
+        rows.append(Row.bounded(f"PES of {name} against RK4 (of maximum)", float(gap), 1e-5))
+    return rows
+
+
+def _peaks(pes: PhotoelectronSpectrum, pulse: SineSquaredField, size: Size) -> list[Row]:
+    """ATI peaks at nω − Ip − Up, blurred and pulled down by the width of a short pulse."""
+    photon = float(pulse.frequency)
+    width = 0.72 * photon / size.cycles  # half the full width of the pulse's spectrum
+    peaks = pes.energies[find_peaks(pes.total)[0]]
+    rows = []
+    for n in (1, 2, 3):
+        expected = n * photon - IONIZATION - float(pulse.ponderomotive_energy)
+        found = float(peaks[np.argmin(np.abs(peaks - expected))])
+        name = f"ATI peak of {n} photon{'s' * (n > 1)} (eV)"
+        found, expected = units.to_ev(found), units.to_ev(expected)
+        source = "n·20 eV − Ip − Up"
+        rows.append(Row.compared(name, found, expected, units.to_ev(width), source))
+    return rows
+
+
+def _gauges(basis: EigenBasis, pulse: SineSquaredField, velocity: np.ndarray) -> list[Row]:
+    H = discretize(Model([FieldFree(), LengthGauge(pulse)]), basis)
+    span = (0.0, float(pulse.duration))
+    method = Taylor(tol=1e-12, scheme=CommutatorFree4())
+    length = evolve(H, basis.state(0), span, 0.02, method, save_every=10**9)
+    yields = [ionization_yield(basis, psi) for psi in (length.final, velocity)]
+    gap = yields[0] / yields[1] - 1
+    return [
+        Row("ionization, velocity gauge", yields[1], abs(yields[0] - yields[1]), source="zitter"),
+        Row.bounded("ionization, length against velocity gauge (relative)", gap, 1e-6),
+    ]
+
+
+def _costs(basis: EigenBasis) -> list[Row]:
+    """Figures 4 to 6: one product Hψ against the number of l."""
+    rows = []
+    for fraction in (1, 2):
+        count = max(2, (basis.shape[0] * fraction) // 2)
+        assert basis.length is not None
+        part = EigenBasis(basis.energies[:count], basis.length[: count - 1])
+        seconds = _product_seconds(discretize(Model([FieldFree(), _unit_field()]), part))
+        rows.append(Row(f"one product, {count} values of l (µs)", 1e6 * seconds, source="zitter"))
+    return rows
+
+
+def _unit_field() -> LengthGauge:
+    return LengthGauge(SineSquaredField(cycles=2, frequency=PHOTON, intensity=INTENSITY))
+
+
+def _product_seconds(H: Hamiltonian, repeats: int = 50) -> float:
+    @eqx.filter_jit
+    def many(H, psi):
+        def body(_, psi):
+            return psi + 1e-6j * H.mix([1.0], [1.0]).apply(psi)
+
+        return jax.lax.fori_loop(0, repeats, body, psi)
+
+    psi = H.basis.state(0).astype(complex)  # type: ignore[attr-defined]
+    jax.block_until_ready(many(H, psi))
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        jax.block_until_ready(many(H, psi))
+        times.append((time.perf_counter() - start) / repeats)
+    return min(times)
+
+
+def _notes(full: bool) -> list[str]:
+    notes = [
+        "The paper's RKF45 spectrum deviates from the others although its norm is kept to 2.5e-11. "
+        "The method does not do that: with correct coefficients and A(t) at the stages "
+        "t + (0, 1/4, 3/8, 12/13, 1, 1/2)Δt it agrees with RK4. Any Hermitian H(t) keeps the "
+        "norm, also one with a wrong A(t); the paper integrates A(t) along the steps, and the last "
+        "of these stages goes back in time, so A(t) there is the likely cause.",
+    ]
+    if not full:
+        notes.insert(
+            0,
+            f"Scaled down: {SMALL.cycles} cycles, {SMALL.rmax:g} bohr, {SMALL.states} states per "
+            f"l, l ≤ {SMALL.lmax} instead of {PAPER.cycles}, {PAPER.rmax:g}, {PAPER.states}, "
+            f"{PAPER.lmax}; the time steps are the paper's.",
+        )
+    return notes
+
+
+def _figure(out: Path, spectra: dict[str, PhotoelectronSpectrum], pulse: Any) -> Path:
+    from zitter import plot
+
+    figure = plot.photoelectrons(spectra, photon=float(pulse.frequency), ionization=IONIZATION)
+    return plot.save(figure, out / "hydrogen-laser.png")

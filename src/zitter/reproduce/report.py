@@ -1,0 +1,117 @@
+"""What a reproduction returns: each number beside the one it is compared with."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One quantity: our value and its error, the reference and where that comes from.
+
+    `ok` may be left out: then it is |value − reference| ≤ tolerance. A row without a tolerance
+    (a cost, a size) is a statement and does not decide anything.
+    """
+
+    quantity: str
+    value: float
+    error: float | None = None
+    reference: float | None = None
+    source: str = "paper"
+    tolerance: float | None = None
+    ok: bool = True
+
+    @classmethod
+    def compared(
+        cls,
+        quantity: str,
+        value: float,
+        reference: float,
+        tolerance: float,
+        source: str = "paper",
+        error: float | None = None,
+    ) -> Row:
+        """A row that is fine if value and reference differ by at most the tolerance."""
+        ok = bool(abs(value - reference) <= tolerance)  # false for NaN
+        return cls(quantity, float(value), error, float(reference), source, tolerance, ok)
+
+    @classmethod
+    def bounded(
+        cls,
+        quantity: str,
+        value: float,
+        most: float,
+        source: str = "bound",
+        error: float | None = None,
+    ) -> Row:
+        """A row that is fine if the value is at most `most` (a deviation that should be small)."""
+        return cls(
+            quantity, float(value), error, 0.0, source, float(most), bool(abs(value) <= most)
+        )
+
+
+@dataclasses.dataclass
+class Report:
+    """All rows of one reproduction, and how they were made."""
+
+    name: str
+    rows: list[Row]
+    seconds: float
+    device: str
+    precision: str
+    notes: list[str] = dataclasses.field(default_factory=list)
+    figures: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.rows) and all(row.ok for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, lists and strings; what JSON has no number for becomes null."""
+        return {
+            "name": self.name,
+            "ok": self.ok,
+            "rows": [
+                {key: _plain(value) for key, value in dataclasses.asdict(row).items()}
+                for row in self.rows
+            ],
+            "seconds": _plain(self.seconds),
+            "device": self.device,
+            "precision": self.precision,
+            "notes": list(self.notes),
+            "figures": [str(figure) for figure in self.figures],
+        }
+
+    def table(self) -> str:
+        """The rows as text for a terminal."""
+        from rich import box
+        from rich.table import Table
+
+        from zitter.cli.showing import rendered
+
+        head = f"{self.name}: {'all as expected' if self.ok else 'NOT all as expected'}"
+        head += f" ({self.seconds:.3g} s, {self.device}, {self.precision} precision)"
+        grid = Table(title=head, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+        grid.add_column("quantity")
+        for column in ("value", "error", "reference", "tolerance"):
+            grid.add_column(column, justify="right")
+        grid.add_column("source")
+        grid.add_column("")
+        for row in self.rows:
+            numbers = [row.value, row.error, row.reference, row.tolerance]
+            forms = [".10g", ".1e", ".10g", ".1e"]
+            cells = [
+                "" if x is None else format(x, form) for x, form in zip(numbers, forms, strict=True)
+            ]
+            grid.add_row(row.quantity, *cells, row.source, "ok" if row.ok else "OFF")
+        lines = [rendered(grid), *self.notes]
+        return "\n".join([*lines, *(f"figure: {figure}" for figure in self.figures)])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | str) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

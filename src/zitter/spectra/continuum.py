@@ -1,0 +1,109 @@
+"""Continuum functions at any energy, normalized per unit energy, with their phases.
+
+    P_El(r) → √(2/πk) sin(kr − lπ/2 + (Z/k) ln 2kr + σ_l + δ_l),    ⟨P_E|P_E′⟩ = δ(E − E′)
+
+σ_l = arg Γ(l + 1 − iZ/k) is the Coulomb phase of the residual charge Z, δ_l what the short-range
+part of the potential adds. The radial equation is solved on the splines up to a radius near the end
+of the box, and normalized there by the amplitude ζ^{-1/2} of the second-order WKB form
+(Seaton & Peach, Proc. Phys. Soc. 79, 1296 (1962)).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.special import loggamma
+
+from zitter import checks
+from zitter.bases.bsplines import RadialBSplines
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.spectra.window import channel_parts, lapack_bands
+
+
+def coulomb_phase(l: Any, energy: Any, charge: float = 1.0) -> np.ndarray:
+    """σ_l = arg Γ(l + 1 − iZ/k)."""
+    k = np.sqrt(2 * np.asarray(energy, float))
+    return np.imag(loggamma(np.asarray(l) + 1 - 1j * charge / k))
+
+
+class Continuum:
+    """Continuum functions of one channel: banded H_l − E with the last spline left free.
+
+    The spline that does not vanish at rmax gets the coefficient 1; the equation against all others
+    determines them. There the potential is taken as −Z/r.
+    """
+
+    def __init__(self, radial: RadialBSplines, bands: Any, l: int, charge: float = 1.0):
+        self.radial, self.l, self.charge = radial, l, charge
+        self.opened = radial.opened()
+        p = radial.degree
+        self.matrix, self.overlap = lapack_bands(bands), lapack_bands(radial.overlap)
+        # The column that belongs to the free spline, from its p neighbours.
+        energy = lapack_bands(_pure_coulomb(self.opened, l, charge))[:p, -1]
+        self.column, self.column_overlap = energy, lapack_bands(self.opened.overlap)[:p, -1]
+        self.edge = float(np.unique(radial.knots)[-2])
+        self.values = [self.opened.evaluate(self.edge, d)[0] for d in (0, 1)]
+
+    def at(self, energy: float) -> tuple[np.ndarray, float]:
+        """(coefficients of P_El, its full phase near rmax modulo 2π)."""
+        p, n = self.radial.degree, self.radial.n
+        source = np.zeros(n)
+        source[-p:] = -(self.column - energy * self.column_overlap)
+        c = scipy.linalg.solve_banded((p, p), self.matrix - energy * self.overlap, source)
+        c = np.append(c, 1.0)
+        large = int(np.argmax(np.abs(c) > 1e-8 * np.abs(c).max()))
+        c = c * np.sign(c[large])
+        value, slope = (float(row @ c) for row in self.values)
+        zeta, log_slope = wkb_wave_number(self.edge, self.l, energy, self.charge)
+        sine = value * np.sqrt(zeta)
+        cosine = (slope + 0.5 * value * log_slope) / np.sqrt(zeta)
+        c = c * np.sqrt(2 / np.pi) / np.hypot(sine, cosine)
+        return c[:n], float(np.arctan2(sine, cosine))
+
+
+def wkb_wave_number(r: float, l: int, energy: float, charge: float) -> tuple[float, float]:
+    """ζ(r) = φ′ and ζ′/ζ, with ζ² = q − q″/4q + 5q′²/16q², q = 2E + 2Z/r − l(l+1)/r²."""
+
+    def square(r):
+        q = 2 * energy + 2 * charge / r - l * (l + 1) / r**2
+        dq = -2 * charge / r**2 + 2 * l * (l + 1) / r**3
+        ddq = 4 * charge / r**3 - 6 * l * (l + 1) / r**4
+        return q - ddq / (4 * q) + 5 * dq**2 / (16 * q**2)
+
+    if not 2 * energy + 2 * charge / r - l * (l + 1) / r**2 > 0:
+        raise checks.InputError(
+            "energies",
+            f"must let the electron reach r = {r:.4g} over the centrifugal barrier of l = {l}, "
+            f"but {energy:.3g} hartree does not: take a larger box",
+        )
+    h = 1e-4 * r
+    zeta_squared = square(r)
+    return float(np.sqrt(zeta_squared)), float((square(r + h) - square(r - h)) / (4 * h * square(r)))
+
+
+def amplitudes(
+    atom: Hamiltonian, psi: Any, energies: Any, charge: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """a_l(E) = ⟨P_El|ψ⟩ (channels, energies), and the phases σ_l + δ_l of the scattering states."""
+    basis, operator = channel_parts(atom)
+    radial = basis.radial
+    energies = checks.array("energies", energies, (None,))
+    image = np.asarray(basis.overlap(np.asarray(psi)))
+    found = np.zeros((len(image), len(energies)), complex)
+    phases = np.zeros((len(image), len(energies)))
+    for c, ((l, _), bands) in enumerate(zip(basis.channels, operator.bands, strict=True)):
+        channel = Continuum(radial, bands, l, charge)
+        bare = Continuum(radial, _pure_coulomb(radial, l, charge), l, charge)
+        for e, energy in enumerate(energies):
+            state, phase = channel.at(float(energy))
+            _, reference = bare.at(float(energy))
+            found[c, e] = state @ image[c]
+            phases[c, e] = phase - reference + coulomb_phase(l, energy, charge)
+    return found, phases
+
+
+def _pure_coulomb(radial: RadialBSplines, l: int, charge: float):
+    bands = 0.5 * radial.matrix(1.0, 1, 1)
+    return bands + radial.matrix(lambda r: 0.5 * l * (l + 1) / r**2 - charge / r)

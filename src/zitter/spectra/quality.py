@@ -1,0 +1,56 @@
+"""Whether box and lmax were large enough, judged from the numbers, said with the numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from zitter import checks, units
+from zitter.bases.eigen import EigenBasis
+from zitter.bases.spherical import SphericalBasis
+from zitter.fields import Field
+
+
+class ConvergenceWarning(UserWarning):
+    """A result that a larger basis would change."""
+
+
+def check_lmax(basis: SphericalBasis | EigenBasis, psi: Any, limit: float = 1e-8) -> float:
+    """The population of the highest l, with a warning where it exceeds `limit`."""
+    psi = np.asarray(psi)
+    image = np.asarray(basis.overlap(psi))
+    top = basis.l == basis.l.max()
+    population = float(np.real(np.vdot(psi[top], image[top])))
+    if population > limit:
+        warnings.warn(
+            f"lmax = {basis.l.max()} is too small: the last l holds {population:.1e} of the "
+            f"probability (limit {limit:.0e})",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return population
+
+
+def check_box(
+    basis: SphericalBasis | EigenBasis, pulse: Field, energy: float | str, after: float = 0.0
+) -> float:
+    """How far an electron of `energy` gets while the pulse lasts (and `after` it), with a warning
+    where that is beyond the box.
+    """
+    home = basis.parent if isinstance(basis, EigenBasis) else basis
+    if home is None:
+        raise checks.InputError("basis", "must know its box, but was read without one")
+    value = float(checks.positive("energy", energy, "energy"))
+    distance = math.sqrt(2 * value) * (float(pulse.duration) + after)
+    rmax = home.radial.rmax
+    if distance > rmax:
+        warnings.warn(
+            f"rmax = {rmax:g} bohr is too small: an electron of {units.to_ev(value):.3g} eV "
+            f"travels {distance:.4g} bohr during the run",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return distance

@@ -1,0 +1,124 @@
+"""Every example runs, scaled down where it is long, and says what it should."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import cli
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+# What makes each run short; the physics stays.
+SHORTER = {
+    "softcore-hydrogen": ["basis.shape=255", "evolve.dt=0.1", "laser.cycles=2",
+                          "model.terms.3.width=10", "evolve.observables.3.radius=15"],
+    "h2plus-moving-nuclei": ["evolve.t=[0, 0.3]", "basis.shape=255"],
+    "proton-collision": ["basis.shape=511", "evolve.dt=0.1", "evolve.t=[0, 60]"],
+    "helium-1d": ["basis.shape=[31, 31]", "basis.spacing=0.6", "model.terms.4.width=3",
+                  "evolve.t=[0, 5]", "evolve.observables.2.radius=5"],
+    "h2-1d": ["basis.shape=[31, 31]", "basis.spacing=0.5"],
+    "double-well-levels": ["basis.shape=127", "basis.spacing=0.1"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("examples")
+
+
+def run(name: str, folder: Path, capsys) -> dict:
+    settings = [word for setting in SHORTER[name] for word in ("--set", setting)]
+    path = EXAMPLES / f"{name}.toml"
+    assert cli.status(["run", str(path), "--out", str(folder / name), "--json", *settings]) == 0
+    assert cli.status(["plot", str(folder / name)]) == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    return json.loads(lines[-2])
+
+
+def test_no_example_is_forgotten():
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == SHORTER.keys()
+    scripts = {path.stem for path in EXAMPLES.glob("*.py")}
+    tested = set(re.findall(r'script\("([a-z-]+)"', Path(__file__).read_text(encoding="utf-8")))
+    assert scripts == tested
+
+
+def test_softcore_hydrogen(outputs, capsys):
+    told = run("softcore-hydrogen", outputs, capsys)
+    # The atom with a = 2: E₀ = −1/2 exactly; spacing 0.25 resolves it spectrally.
+    assert abs(told["info"]["initial_energy"] + 0.5) < 1e-6
+    assert 0 < told["final"]["ionization"] < 1
+    assert (outputs / "softcore-hydrogen" / "overview.png").exists()
+
+
+def test_h2plus_moving_nuclei(outputs, capsys):
+    told = run("h2plus-moving-nuclei", outputs, capsys)
+    # The double well's ground state in the limit of a fine grid.
+    assert abs(told["info"]["initial_energy"] + 96.70766813) < 1e-6
+    populations = told["final"]["instantaneous_populations"]
+    # Vibration keeps the parity: only even states are excited.
+    assert populations[1] < 1e-6 < populations[2]
+    assert abs(told["final"]["norm"] - 1) < 1e-10
+
+
+def test_proton_collision(outputs, capsys):
+    told = run("proton-collision", outputs, capsys)
+    assert told["final"]["populations"][0] < 0.9
+    assert told["final"]["position"] > 1  # the electron is dragged along
+
+
+def test_helium_1d(outputs, capsys):
+    told = run("helium-1d", outputs, capsys)
+    # The soft-core model's −2.238 hartree; spacing 0.6 costs a few times 1e-3.
+    assert abs(told["info"]["initial_energy"] + 2.238) < 5e-3
+    assert abs(told["final"]["norm"] - 1) < 1e-2
+
+
+def test_h2_1d(outputs, capsys):
+    told = run("h2-1d", outputs, capsys)
+    energies = told["energies"]
+    assert energies[0] < energies[1] < energies[2] < 0
+    states = np.asarray(zt.load(outputs / "h2-1d").states)
+    # The lowest is a singlet, the next a triplet: even and odd under exchange of the electrons.
+    np.testing.assert_allclose(states[0], states[0].T, atol=1e-6)
+    np.testing.assert_allclose(states[1], -states[1].T, atol=1e-6)
+
+
+def test_double_well_levels(outputs, capsys):
+    told = run("double-well-levels", outputs, capsys)
+    energies = np.asarray(told["energies"])
+    # Pairs: split far less than they are apart.
+    assert energies[1] - energies[0] < 0.01 * (energies[2] - energies[0])
+    assert max(told["residuals"]) < 1e-9
+
+
+def script(name: str, capsys) -> str:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    return capsys.readouterr().out
+
+
+def test_free_wave_packet(capsys):
+    rows = [line.split() for line in script("free-wave-packet", capsys).splitlines()[1:]]
+    numbers = np.asarray(rows, float)
+    assert len(numbers) == 11
+    np.testing.assert_allclose(numbers[:, 1], numbers[:, 0], atol=2e-5)  # five digits printed
+    np.testing.assert_allclose(numbers[:, 2], numbers[:, 3], atol=2e-6)  # six digits printed
+
+
+def test_driven_oscillator(capsys):
+    printed = script("driven-oscillator", capsys)
+    # A step of order 4 with Δt = 0.05: errors of about Δt⁴/100.
+    assert float(re.findall(r"path: (\S+) bohr", printed)[0]) < 1e-7
+
+
+def test_gradient_of_a_population(capsys):
+    printed = script("gradient-of-a-population", capsys)
+    slope, difference = (float(x) for x in re.findall(r"(?:grad|differences): +(\S+)", printed))
+    # The central difference itself is off by step² f'''/6, about 1e-7 of the slope.
+    assert abs(slope / difference - 1) < 1e-6
