@@ -59,8 +59,8 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html"
 
-bench: $(VENV)/.installed-bench  ## measure against the peers
-	$(BIN)/zitter bench
+bench: $(VENV)/.installed-bench  ## measure the time-dependent solvers against their peers
+	$(BIN)/zitter bench tdse_peers
 
 clean:  ## remove .venv, caches and everything built
 	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis build dist demo-output docs/_build

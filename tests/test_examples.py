@@ -25,6 +25,8 @@ SHORTER = {
                   "evolve.t=[0, 5]", "evolve.observables.2.radius=5"],
     "h2-1d": ["basis.shape=[31, 31]", "basis.spacing=0.5"],
     "double-well-levels": ["basis.shape=127", "basis.spacing=0.1"],
+    "hydrogen-harmonics": ["basis.radial.n=60", "basis.radial.rmax=40", "basis.lmax=8",
+                           "laser.cycles=1", "evolve.dt=0.1", "model.terms.3.width=15"],
 }  # fmt: skip
 
 
@@ -98,6 +100,13 @@ def test_double_well_levels(outputs, capsys):
     assert max(told["residuals"]) < 1e-9
 
 
+def test_hydrogen_harmonics(outputs, capsys):
+    told = run("hydrogen-harmonics", outputs, capsys)
+    assert abs(told["info"]["initial_energy"] + 0.5) < 1e-9
+    assert told["final"]["dipole"][:2] == [0, 0]
+    assert 0 < told["final"]["ionization"] < 0.1
+
+
 def script(name: str, capsys) -> str:
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     return capsys.readouterr().out
@@ -122,3 +131,12 @@ def test_gradient_of_a_population(capsys):
     slope, difference = (float(x) for x in re.findall(r"(?:grad|differences): +(\S+)", printed))
     # The central difference itself is off by step² f'''/6, about 1e-7 of the slope.
     assert abs(slope / difference - 1) < 1e-6
+
+
+def test_hydrogen_photoelectrons(capsys):
+    printed = script("hydrogen-photoelectrons", capsys)
+    length, velocity = (float(x) for x in re.findall(r"ionization (\S+)", printed))
+    # lmax = 3 and the box cut at 20 hartree leave 1e-6 of relative difference.
+    assert abs(length / velocity - 1) < 1e-5
+    # One photon from an s state: cos² θ, up to the light of the other channels.
+    assert abs(float(re.findall(r"beta = (\S+)", printed)[0]) - 2) < 0.02

@@ -15,6 +15,7 @@ PACKAGE = "zitter"
 SOURCE = Path(__file__).resolve().parent.parent / "src" / PACKAGE
 
 LEVELS = {
+    "accuracy": 7,
     "public": 7,
     "cli": 7,
     "config": 7,
@@ -34,6 +35,7 @@ LEVELS = {
     "loop": 0,
     "solution": 0,
     "io": 0,
+    "cube": 0,
     "runtime": 0,
     "units": 0,
     "checks": 0,

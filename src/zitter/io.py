@@ -133,7 +133,7 @@ def to_xarray(dataset: Dataset) -> Any:
 def _stored(variable: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
     data = np.asarray(variable.data)
     if np.iscomplexobj(data):
-        return np.stack([data.real, data.imag], axis=-1), (*variable.dims, "complex")
+        return np.stack([np.real(data), np.imag(data)], axis=-1), (*variable.dims, "complex")
     return data, tuple(variable.dims)
 
 

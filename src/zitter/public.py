@@ -1,5 +1,6 @@
 """The public names, one explicit list: what `import zitter as zt` offers as `zt.Grid` and so on."""
 
+from zitter.accuracy import energy_errors
 from zitter.bases import (
     Basis,
     EigenBasis,
@@ -11,7 +12,17 @@ from zitter.bases import (
     read_eigenbasis,
 )
 from zitter.checks import InputError, RunError, ZitterError
-from zitter.eigensolvers import ChebyshevFilter, Direct, Eigensolver, LOBPCG, Resonances, channel_states, eigenbasis
+from zitter.cube import read_cube, write_cube
+from zitter.eigensolvers import (
+    LOBPCG,
+    ChebyshevFilter,
+    Direct,
+    Eigensolver,
+    ImaginaryTime,
+    Resonances,
+    channel_states,
+    eigenbasis,
+)
 from zitter.fields import (
     Field,
     FieldSum,
@@ -37,6 +48,7 @@ from zitter.observables import (
     Observable,
     Populations,
     Position,
+    Surface,
 )
 from zitter.operators import Hamiltonian, Operator, Unsupported
 from zitter.propagators import (
@@ -60,9 +72,11 @@ from zitter.runtime import configure
 from zitter.solution import Eigenstates, Solution, load
 from zitter.solve import eigenstates, evolve
 from zitter.terms import (
+    AnisotropicCornell,
     Breathing,
     ComplexAbsorber,
     ConstantVelocity,
+    Cornell,
     Coulomb,
     DrivenMatrix,
     FieldFree,
@@ -77,6 +91,7 @@ from zitter.terms import (
     Potential,
     Repulsion,
     Rigid,
+    ScreenedCornell,
     SoftCoulomb,
     TabulatedPath,
     Term,
@@ -86,8 +101,10 @@ from zitter.terms import (
 )
 
 __all__ = [
+    "LOBPCG",
     "Acceleration",
     "AngularSplit",
+    "AnisotropicCornell",
     "Basis",
     "Breathing",
     "Chebyshev",
@@ -95,6 +112,7 @@ __all__ = [
     "CommutatorFree4",
     "ComplexAbsorber",
     "ConstantVelocity",
+    "Cornell",
     "CosSin",
     "Coulomb",
     "CrankNicolson",
@@ -116,11 +134,11 @@ __all__ = [
     "HalfCycle",
     "Hamiltonian",
     "Harmonic",
+    "ImaginaryTime",
     "InputError",
     "InstantaneousPopulations",
     "Ionization",
     "Kinetic",
-    "LOBPCG",
     "Lanczos",
     "LengthGauge",
     "Levels",
@@ -147,6 +165,7 @@ __all__ = [
     "RunError",
     "RungeKutta4",
     "RungeKuttaFehlberg45",
+    "ScreenedCornell",
     "SineSquared",
     "SineSquaredField",
     "SoftCoulomb",
@@ -154,6 +173,7 @@ __all__ = [
     "SphericalBasis",
     "SplitOperator",
     "Static",
+    "Surface",
     "Tabulated",
     "TabulatedPath",
     "Taylor",
@@ -170,7 +190,10 @@ __all__ = [
     "discretize",
     "eigenbasis",
     "eigenstates",
+    "energy_errors",
     "evolve",
     "load",
+    "read_cube",
     "read_eigenbasis",
+    "write_cube",
 ]

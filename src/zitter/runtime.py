@@ -61,6 +61,8 @@ def configure(
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])
     if device is not None:
         jax.config.update("jax_default_device", chosen)
+    if _settings is not None and _settings.mesh != new.mesh:
+        jax.clear_caches()  # compiled programs have the mesh built in, but are not found by it
     _settings = new
     return new
 

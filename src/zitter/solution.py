@@ -10,8 +10,6 @@ import numpy as np
 
 from zitter import checks, io
 
-_UNITS = {"time": ("a.u. time", "time"), "energy": ("hartree", "energy")}
-
 
 @dataclasses.dataclass
 class Solution:
@@ -39,7 +37,7 @@ class Solution:
     def dataset(self) -> io.Dataset:
         v = {"time": io.Variable(self.times, ("time",), "a.u. time", "time")}
         for name, points in {**self.axes, **self.coordinates}.items():
-            v[name] = io.Variable(np.asarray(points), (name,), "bohr" if name in self.axes else "1")
+            v[name] = _coordinate(name, points)
         for name, data in self.observables.items():
             dims, units, long_name = self.described[name]
             clock = "time"
@@ -115,7 +113,7 @@ class Eigenstates:
 
     def dataset(self) -> io.Dataset:
         dims = ("state", *self.axes)
-        v = {name: io.Variable(np.asarray(x), (name,), "bohr") for name, x in self.axes.items()}
+        v = {name: _coordinate(name, points) for name, points in self.axes.items()}
         v["energies"] = io.Variable(np.asarray(self.energies), ("state",), "hartree", "energies")
         v["residuals"] = io.Variable(
             np.asarray(self.residuals), ("state",), "hartree", "residual norms, bounds on the error"
@@ -167,6 +165,12 @@ def load(path: str | os.PathLike[str]) -> Solution | Eigenstates:
     return KINDS[kind].from_dataset(data)
 
 
+def _coordinate(name: str, points: Any) -> io.Variable:
+    """Places are in bohr; whole numbers count levels, states or channels."""
+    points = np.asarray(points)
+    return io.Variable(points, (name,), "1" if points.dtype.kind in "iu" else "bohr")
+
+
 def _decoded(text: Any) -> dict[str, Any]:
     import json
 
@@ -174,4 +178,6 @@ def _decoded(text: Any) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 6:
+        return f"{len(value)} values, the last {_shown(value[-1])}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from zitter import checks, loop, runtime
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
+from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
 from zitter.observables.base import Observable
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
@@ -35,8 +37,14 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     started = time.perf_counter()
     energies, states, info = solver.solve(H, n)
     residuals = residual_norms(H, energies, states)
+    bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
+    info = info | {"error_bounds": [float(b) for b in bounds]}
+    walls = box_errors(H, energies, states)
+    if walls is not None:
+        info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
+        warn_of_small_box(*walls)
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
-    return Eigenstates(np.asarray(energies), states, residuals, info, _axes(H))
+    return Eigenstates(np.asarray(energies), states, residuals, info, H.basis.axes())
 
 
 class _Context(eqx.Module):
@@ -45,8 +53,8 @@ class _Context(eqx.Module):
     H: Hamiltonian
     propagator: Propagator
     observables: tuple[Observable, ...]
-    start: jax.Array
-    dt: jax.Array
+    start: np.float64
+    dt: np.float64
     save_every: int = eqx.field(static=True)
     save_states: bool = eqx.field(static=True)
 
@@ -114,7 +122,7 @@ def prepare(
     ready = tuple(o.prepare(H, find_eigenstates) for o in observables)
     inside = tuple(o for o in ready if _in_loop(o))
     context = _Context(
-        H, propagator, inside, jnp.float64(first), jnp.float64(dt), save_every, save_states
+        H, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
     return Plan(context, ready, jnp.dtype(dtype), steps)
 
@@ -133,6 +141,12 @@ class Plan:
         """Records before the last one, which is made of the final state."""
         return self.steps // self.context.save_every
 
+    @property
+    def times(self) -> np.ndarray:
+        """The times of all records."""
+        done = np.append(np.arange(self.records) * self.context.save_every, self.steps)
+        return self.context.start + done * self.context.dt
+
     def run(
         self,
         psi: jax.Array,
@@ -143,13 +157,16 @@ class Plan:
     ) -> Solution:
         context, records = self.context, self.records
         tail = self.steps - records * context.save_every
-        if checks.is_traced((context.H, psi)):
+        outside = tuple(o for o in self.observables if not _in_loop(o))
+        # What a function in H encloses may be traced as well, and shows only in its values.
+        if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
+            _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
             state = _advance(context, state, tail)
-            return _assemble(context, state, recorded, records, {}, {})
+            return self._assemble(state, recorded, {}, {})
         started = time.perf_counter()
         psi = runtime.shard_first_axis(psi)
-        outside = tuple(o for o in self.observables if not _in_loop(o))
+        context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
         watcher = _Watcher(context, outside, psi)
         outcome = loop.drive(
             _record,
@@ -166,12 +183,38 @@ class Plan:
         )
         state = outcome.state
         if tail:
-            state = eqx.filter_jit(_advance)(context, state, tail)
+            state = _advance_compiled(context, state, tail)
         info = _info(context, state, self.steps, psi, time.perf_counter() - started)
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
-        return _assemble(context, state, outcome.records, records, sparse, info, self.observables)
+        return self._assemble(state, outcome.records, sparse, info)
+
+    def _assemble(self, state, recorded, sparse, info) -> Solution:
+        """Records at their starts, plus the observables of the final state as the last record."""
+        context, basis = self.context, self.context.H.basis
+        last = _measure_compiled(context, context.observables, state)
+        if context.save_states:
+            last["states"] = state.psi
+        xp: Any = jnp if checks.is_traced((recorded, last)) else np
+        values = {k: xp.concatenate([v, xp.asarray(last[k])[None]]) for k, v in recorded.items()}
+        states = values.pop("states", None)
+        described, coordinates = {}, {}
+        for o in self.observables:
+            dims = o.dims(context.H)
+            described[o.name] = (tuple(name for name, _ in dims), o.units, o.long_name)
+            coordinates |= {n: x for n, x in dims if x is not None and n not in basis.axes()}
+        return Solution(
+            self.times,
+            values | {name: data for name, (_, data) in sparse.items()},
+            state.psi,
+            states,
+            info,
+            basis.axes(),
+            {name: clock for name, (clock, _) in sparse.items()},
+            described,
+            coordinates,
+        )
 
     def memory(self) -> int:
         """Bytes the compiled loop takes on the device; nothing is allocated to find out."""
@@ -188,14 +231,15 @@ class Plan:
 
 def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     checks.instance("H", H, Hamiltonian)
-    shape = jnp.shape(psi0)
-    if shape != H.basis.shape:
-        raise checks.InputError(
-            "psi0", f"must have the shape of the basis {H.basis.shape}, but has {shape}"
-        )
     psi = runtime.as_state(psi0)
+    if psi.shape != H.basis.shape:
+        raise checks.InputError(
+            "psi0", f"must have the shape of the basis {H.basis.shape}, but has {psi.shape}"
+        )
     if not checks.is_traced(psi) and not bool(jnp.all(jnp.isfinite(psi))):
         raise checks.InputError("psi0", "must be finite everywhere, but is not")
+    if not checks.is_traced(psi) and not bool(jnp.any(psi)):
+        raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
     propagator = Lanczos() if propagator is None else propagator
     return H, psi, checks.instance("propagator", propagator, Propagator)
 
@@ -211,12 +255,36 @@ def _check_observables(observables: Sequence[Observable]) -> None:
         names.add(o.name)
 
 
+def _spread(H: Hamiltonian) -> Hamiltonian:
+    """H with arrays that grow with the basis (potentials, dense matrices) spread over the mesh."""
+    rows = (H.shape[0], H.basis.size)
+
+    def spread(leaf):
+        large = eqx.is_array(leaf) and leaf.size >= H.basis.size and leaf.shape[0] in rows
+        return runtime.shard_first_axis(leaf) if large else leaf
+
+    return jax.tree.map(spread, H)
+
+
+def _refuse_traced(outside: Sequence[Observable]) -> None:
+    for o in outside:
+        raise checks.InputError(
+            "observables",
+            "must all be measured inside the compiled loop when JAX traces the run, "
+            f"but {type(o).__name__} has every = {o.every} or needs the host",
+        )
+
+
 def _in_loop(observable: Observable) -> bool:
     """Whether it is measured inside the compiled loop, or on visits of the host."""
     return observable.every == 1 and not observable.on_host
 
 
 def _span(t) -> tuple[float, float]:
+    if checks.is_traced(t):
+        raise checks.InputError(
+            "t", "must be numbers known beforehand, but is being traced: differentiate H or psi0"
+        )
     if np.ndim(t) != 1 or len(t) != 2:
         raise checks.InputError("t", f"must be a pair (start, end), but is {t!r}")
     first, last = (float(checks.scalar("t", x, "time")) for x in t)
@@ -232,13 +300,10 @@ def _record_interval(save_every: int | None, steps: int) -> int:
     return min(save_every, steps)
 
 
+@eqx.filter_jit
 def _initial(context: _Context, psi: jax.Array) -> _State:
-    @eqx.filter_jit
-    def make(context, psi):
-        memory = context.propagator.init(context.H, psi, context.start, context.dt)
-        return _State(jnp.zeros((), jnp.int32), psi, memory)
-
-    return make(context, psi)
+    memory = context.propagator.init(context.H, psi, context.start, context.dt)
+    return _State(jnp.zeros((), jnp.int32), psi, memory)
 
 
 def _advance(context: _Context, state: _State, steps: int) -> _State:
@@ -271,6 +336,7 @@ def _measure(context: _Context, observables, state: _State) -> dict[str, jax.Arr
 
 
 _measure_compiled = eqx.filter_jit(_measure)
+_advance_compiled = eqx.filter_jit(_advance)
 
 
 class _Watcher:
@@ -309,10 +375,12 @@ def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
         return folder
     # Whatever shapes the numbers: every array and every static choice of the run.
     digest = hashlib.sha256(np.asarray(psi).tobytes())
-    arrays, rest = eqx.partition(context, eqx.is_array)
+    arrays = eqx.filter(context, eqx.is_array)
     for leaf in jax.tree.leaves(arrays):
         digest.update(np.asarray(leaf).tobytes())
-    digest.update(str(jax.tree.structure(arrays)).encode())
+    # Functions show the address they happen to have in this process.
+    static = re.sub(r" at 0x[0-9a-f]+", "", str(jax.tree.structure(arrays)))
+    digest.update(static.encode())
     return loop.Checkpoint(Path(folder), every, digest.hexdigest())
 
 
@@ -329,41 +397,3 @@ def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> 
         "seconds": seconds,
         **runtime.describe(),
     }
-
-
-def _assemble(context, state, recorded, records, sparse, info, ready=()) -> Solution:
-    """Records at their starts, plus the observables of the final state as the last record."""
-    H = context.H
-    values = dict(recorded)
-    last = _measure_compiled(context, context.observables, state)
-    if context.save_states:
-        last["states"] = state.psi
-    xp = jnp if checks.is_traced((values, last)) else np
-    values = {k: xp.concatenate([v, xp.asarray(last[k])[None]]) for k, v in values.items()}
-    interval = float(context.save_every) * context.dt
-    times = context.start + interval * jnp.arange(records)
-    end = context.start + state.steps * context.dt
-    times = xp.concatenate([xp.asarray(times), xp.asarray(end)[None]])
-    states = values.pop("states", None)
-    described, coordinates = {}, {}
-    for o in ready or context.observables:
-        dims = o.dims(H)
-        described[o.name] = (tuple(name for name, _ in dims), o.units, o.long_name)
-        coordinates |= {n: x for n, x in dims if x is not None and n not in H.basis.axes()}
-    for name, (_, data) in sparse.items():
-        values[name] = data
-    return Solution(
-        times,
-        values,
-        state.psi,
-        states,
-        info,
-        _axes(H),
-        {name: clock for name, (clock, _) in sparse.items()},
-        described,
-        coordinates,
-    )
-
-
-def _axes(H: Hamiltonian) -> dict[str, np.ndarray]:
-    return H.basis.axes()

@@ -27,7 +27,7 @@ def test_complex_absorber_reflects_less_than_promised(ratio):
     psi = packet(grid, 0.0, k, 14.0)
     # The centre travels to the wall and as far back: what is left has been reflected.
     end = 2 * 75.0 / k
-    left = systems.propagate(H, psi, zt.Lanczos(16), (0.0, end), round(end / 0.1))
+    left = systems.propagate(H, psi, zt.SplitOperator(), (0.0, end), round(end / 0.1))
     assert float(grid.norm(left)) ** 2 < 0.01
 
 
@@ -47,7 +47,7 @@ def test_mask_absorbs_the_same_whatever_the_step():
 
 
 def test_absorbers_sit_at_the_edges_only():
-    grid = zt.Grid((30, 40), 0.5)
+    grid = zt.Grid((20, 24), 0.5)
     for term in (zt.ComplexAbsorber(3.0), zt.MaskAbsorber(3.0)):
         H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid)
         if H.absorber is not None:
@@ -55,7 +55,7 @@ def test_absorbers_sit_at_the_edges_only():
         else:
             strength = -np.broadcast_to(np.asarray(H.mask.log_rate), grid.shape)
         x, y = grid.coordinates()
-        inside = (abs(x) < 30 * 0.25 - 3) & (abs(y) < 40 * 0.25 - 3)
+        inside = (abs(x) < 20 * 0.25 - 3) & (abs(y) < 24 * 0.25 - 3)
         assert np.all(strength >= 0)
         assert np.all(strength[inside] == 0)
         assert strength[0, 0] > 0.1
@@ -68,7 +68,7 @@ def test_absorber_wider_than_the_box_is_refused():
             zt.discretize(zt.Model([zt.Kinetic(), term]), zt.Grid(40, 0.5))
 
 
-PULSE = zt.SineSquared(amplitude=0.05, frequency=0.35, cycles=3)
+PULSE = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=3)
 
 
 def coupled(gauge, pulse=PULSE, mass=1.0, grid=None):
@@ -82,7 +82,7 @@ def coupled(gauge, pulse=PULSE, mass=1.0, grid=None):
 def test_gauge_invariance_of_dipole_and_final_populations(boundary, mass):
     """ψ_length = e^{iA·x} ψ_velocity, and A = 0 at both ends: both runs agree to 1e-8.
 
-    Steps of 0.05 with the fourth-order scheme; ±36 bohr hold what is set free in this pulse.
+    Steps of 0.05 with the fourth-order scheme; ±36 bohr hold what is set free in 19 a.u.
     """
     grid = zt.Grid(240, 0.3, boundary)
     results = []
@@ -97,19 +97,19 @@ def test_gauge_invariance_of_dipole_and_final_populations(boundary, mass):
                 0.05,
                 zt.Lanczos(14, zt.CommutatorFree4()),
                 [zt.Dipole(), zt.Populations(states)],
-                save_every=40,
+                save_every=20,
             )
         )
     length, velocity = (r.observables for r in results)
-    assert np.abs(length["dipole"]).max() > 0.05
+    assert np.abs(length["dipole"]).max() > 0.02
     assert length["populations"][-1][0] < 0.999  # something has happened
     np.testing.assert_allclose(velocity["dipole"], length["dipole"], atol=1e-8)
     np.testing.assert_allclose(velocity["populations"][-1], length["populations"][-1], atol=1e-8)
 
 
 def test_length_gauge_is_e_times_x_and_velocity_gauge_a_times_p():
-    grid = zt.Grid(32, 0.4)
-    t = 11.0
+    grid = zt.Grid(48, 0.4)
+    t = 7.0
     H = zt.discretize(zt.Model([zt.Kinetic(), zt.LengthGauge(PULSE)]), grid)
     values = np.asarray(H.changing[0].at(t).full())
     np.testing.assert_allclose(values, float(PULSE.electric_field(t)) * grid.points(0), rtol=1e-13)

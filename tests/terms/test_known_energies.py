@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.terms import potentials
 
 
 def levels(terms, grid, n):
@@ -55,10 +54,10 @@ def test_harmonic_oscillator_in_one_to_three_dimensions():
     """E = Σ ω_a (n_a + ½); the box holds ψ to 1e-8 and more."""
     one = levels([zt.Kinetic(), zt.Harmonic(0.5, center=1.0)], zt.Grid(60, 0.4, center=1.0), 5)
     np.testing.assert_allclose(one, 0.5 * (np.arange(5) + 0.5), atol=1e-8)
-    two = levels([zt.Kinetic(), zt.Harmonic([1.0, 2.0])], zt.Grid((30, 24), (0.45, 0.4)), 4)
+    two = levels([zt.Kinetic(), zt.Harmonic([1.0, 2.0])], zt.Grid((26, 20), (0.45, 0.4)), 4)
     np.testing.assert_allclose(two, [1.5, 2.5, 3.5, 3.5], atol=2e-6)
-    three = levels([zt.Kinetic(), zt.Harmonic(1.0)], zt.Grid((14, 14, 14), 0.7), 4)
-    np.testing.assert_allclose(three, [1.5, 2.5, 2.5, 2.5], atol=1e-3)
+    three = levels([zt.Kinetic(), zt.Harmonic(1.0)], zt.Grid((10, 10, 10), 0.8), 4)
+    np.testing.assert_allclose(three, [1.5, 2.5, 2.5, 2.5], atol=1e-4)
 
 
 def test_mass_and_periodic_box():
@@ -71,29 +70,28 @@ def test_mass_and_periodic_box():
     )
 
 
+@pytest.mark.filterwarnings("ignore:the box is too small")
 def test_coulomb_in_three_dimensions_is_roughly_hydrogen():
-    """−0.5 to 5 % at h = 0.6: the cusp is not resolved, but the cell average keeps it near."""
-    found = levels([zt.Kinetic(order=4), zt.Coulomb(Z=1)], zt.Grid((17, 17, 17), 0.6), 1)
-    assert found[0] == pytest.approx(-0.5, abs=0.025)
+    """−0.5 to 2 % at h = 0.7 in a box of 7.7 bohr: neither resolves cusp nor tail."""
+    found = levels([zt.Kinetic(order=4), zt.Coulomb(Z=1)], zt.Grid((11, 11, 11), 0.7), 1)
+    assert found[0] == pytest.approx(-0.5, abs=0.01)
 
 
-def test_cell_average_of_coulomb():
-    """The mean of 1/r over the unit square and cube, cut into pyramids with apex at the centre.
-
-    (x, y, z) = ½s(1, a, b): ∫ 1/r dV = 6 · ⅛ ∫∫ da db/√(1+a²+b²), in the plane 4 · ½ ∫ da/√(1+a²).
-    """
+def test_cell_average_of_coulomb_in_the_plane():
+    """The mean of 1/r over the unit square, cut into four triangles: 4 · ½ ∫ da/√(1+a²)."""
     a, w = np.polynomial.legendre.leggauss(40)
-    square = 2 * np.sum(w / np.sqrt(1 + a**2))
-    cube = 0.75 * np.sum(np.outer(w, w) / np.sqrt(1 + a[:, None] ** 2 + a**2))
-    assert potentials._CELL_MEAN[2] == pytest.approx(square, rel=1e-12)
-    assert potentials._CELL_MEAN[3] == pytest.approx(cube, rel=1e-12)
+    mean = 2 * np.sum(w / np.sqrt(1 + a**2))
+    grid = zt.Grid((5, 5), 0.3)
+    values = zt.discretize(zt.Model([zt.Coulomb(Z=2)]), grid).fixed.full()
+    assert float(values[2, 2]) == pytest.approx(-2 * mean / 0.3, rel=1e-12)
+    assert float(values[2, 3]) == pytest.approx(-2 / 0.3, rel=1e-12)
 
 
 def test_two_electrons_without_and_with_repulsion():
     """Without it twice the one-electron energy; with it the soft-core helium value −2.238."""
-    grid = zt.Grid((40, 40), 0.4, particles=2)
+    grid = zt.Grid((32, 32), 0.45, particles=2)
     helium = [zt.Kinetic(), zt.SoftCoulomb(Z=2)]
-    one = levels(helium, zt.Grid(40, 0.4), 1)[0]
+    one = levels(helium, zt.Grid(32, 0.45), 1)[0]
     assert levels(helium, grid, 1)[0] == pytest.approx(2 * one, abs=1e-10)
     # Known value of the 1D helium model with softening 1 everywhere: −2.238 hartree.
     assert levels([*helium, zt.Repulsion()], grid, 1)[0] == pytest.approx(-2.238, abs=1e-3)

@@ -196,7 +196,7 @@ class RadialBSplines(eqx.Module):
         total = len(self.knots) - self.degree - 1
         places = table.spans[:, None] - self.degree + np.arange(self.degree + 1)[None, :]
         moments = jnp.zeros(total, local.dtype).at[places].add(local)
-        return self.inverse_overlap @ moments[1 : self.n + 1]
+        return jnp.asarray(self.inverse_overlap) @ moments[1 : self.n + 1]
 
     def __repr__(self) -> str:
         turned = "" if self.scaling is None else f", scaled beyond {self.scaling.radius:g}"
@@ -271,7 +271,7 @@ def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float
         def excess(gamma):
             return first * np.expm1(gamma * count) / np.expm1(gamma) - rmax
 
-        gamma = brentq(excess, 1e-12, 600.0 / count)
+        gamma: Any = brentq(excess, 1e-12, 600.0 / count)
         points = first * np.expm1(gamma * j) / np.expm1(gamma)
     else:
         # dr/dj = h − (h − first) e^{−r/grading}:  e^{r/grading} = a + (1 − a) e^{hj/grading}
@@ -279,7 +279,7 @@ def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float
             a = 1 - first / h
             return h * j + grading * np.log(a * np.exp(-h * j / grading) + 1 - a)
 
-        h = brentq(lambda h: radius(h, count) - rmax, first, 1e3 * rmax)
+        h: Any = brentq(lambda h: radius(h, count) - rmax, first, 1e3 * rmax)
         points = radius(h, j)
     points[0], points[-1] = 0.0, rmax
     return points

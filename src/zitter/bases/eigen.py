@@ -9,6 +9,7 @@ couple to nothing.
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -72,7 +73,7 @@ class EigenBasis(Basis):
         return self.energies.shape
 
     @property
-    def l(self) -> np.ndarray:
+    def l(self) -> np.ndarray:  # noqa: E743
         return self.first + np.arange(self.shape[0])
 
     @property
@@ -178,7 +179,7 @@ def _blocks(key: str, blocks: Any, sizes: tuple[int, ...], n: int) -> jax.Array 
                 "but is complex"
             )  # fmt: skip
         blocks = blocks.real
-    for i, (low, high) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (low, high) in enumerate(itertools.pairwise(sizes)):
         if np.any(blocks[i, low:]) or np.any(blocks[i, :, high:]):
             raise checks.InputError(
                 key, f"must be zero beyond the {low} × {high} states of block {i}, but is not"

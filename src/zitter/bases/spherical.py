@@ -49,7 +49,7 @@ class SphericalBasis(Basis):
         return tuple((l, self.m) for l in range(abs(self.m), self.lmax + 1))
 
     @property
-    def l(self) -> np.ndarray:
+    def l(self) -> np.ndarray:  # noqa: E743
         return np.asarray([l for l, _ in self.channels])
 
     @property
@@ -139,7 +139,8 @@ def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
 def _banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:
     p, n = bands.shape[0] // 2, bands.shape[1]
     padded = jnp.pad(rows, ((0, 0), (p, p)))
-    return sum(bands[p + k] * padded[:, p + k : p + k + n] for k in range(-p, p + 1))
+    terms = [bands[p + k] * padded[:, p + k : p + k + n] for k in range(-p, p + 1)]
+    return functools.reduce(jnp.add, terms)
 
 
 def _precision_of(array: jax.Array) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -156,20 +159,43 @@ def main(arguments: list[str] | None = None) -> None:
 
 def status(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; every failure is one sentence on stderr."""
+    with _plain_warnings():
+        return _status(arguments)
+
+
+def _status(arguments: list[str] | None) -> int:
     command = typer.main.get_command(app)
+    stopped = "stopped on request. Nothing was saved."
     try:
-        return int(command.main(arguments, prog_name="zitter", standalone_mode=False) or 0)
+        code = int(command.main(arguments, prog_name="zitter", standalone_mode=False) or 0)
+        return _fail(stopped, 1) if code == 130 else code  # the parser's number for Ctrl-C
     except checks.RunError as error:
         return _fail(str(error), 1)
     except checks.ZitterError as error:  # InputError, Unsupported
         return _fail(str(error), 2)
-    except KeyboardInterrupt:
-        return _fail("stopped on request; nothing was saved", 1)
     except Exception as error:
-        # The parser's own errors (typer carries its parser inside or beside it, by version).
-        if hasattr(error, "format_message"):
-            return _fail(str(error.format_message()), int(getattr(error, "exit_code", 2)))  # type: ignore[attr-defined]
-        raise
+        # The parser's own errors; by version typer carries its parser inside or beside it.
+        if type(error).__name__ == "Abort":
+            return _fail(stopped, 1)
+        message = getattr(error, "format_message", None)
+        if message is None:
+            raise
+        return _fail(str(message()), int(getattr(error, "exit_code", 2)))
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Each kind of warning once, as one sentence without the place in the source."""
+    told: set[type[Warning]] = set()
+
+    def tell(message, category, filename, lineno, file=None, line=None):
+        if category not in told:
+            told.add(category)
+            print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = tell
+        yield
 
 
 def _fail(message: str, code: int) -> int:

@@ -262,7 +262,7 @@ def _located(section: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stoppable() -> Iterator[None]:
-    """SIGTERM ends the parts outside the loop as Ctrl-C does."""
+    """Outside the loop, SIGTERM and Ctrl-C end the command with a sentence."""
 
     def stop(number, frame):
         raise KeyboardInterrupt
@@ -270,6 +270,8 @@ def _stoppable() -> Iterator[None]:
     previous = signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except KeyboardInterrupt:
+        raise checks.RunError("stopped on request. Nothing was saved.") from None
     finally:
         signal.signal(signal.SIGTERM, previous)
 

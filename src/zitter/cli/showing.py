@@ -11,6 +11,7 @@ import numpy as np
 from rich import box
 from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
 from zitter import units
 from zitter.solution import Eigenstates, Solution, load
@@ -22,6 +23,8 @@ ERRORS = {
     "tolerance_per_step": "tolerance per step",
     "initial_residual": "residual of the initial state (hartree)",
 }
+# Entries of `info` with one value for each stationary state.
+LEVEL_ERRORS = {"error_bounds": "error bound", "box_errors": "error by the box"}
 MOST_VALUES = 16  # longer arrays are not for a table or a line of JSON
 
 
@@ -61,25 +64,25 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_result(result: Solution | Eigenstates, path: Path) -> None:
-    title = f"{path}"
     if isinstance(result, Eigenstates):
-        print(rendered(_energies(result, title), _how(result)))
-    else:
-        print(rendered(_course(result, title), _errors(result), _how(result)))
+        print(rendered(f"{path}", _energies(result), _how(result)))
+        return
+    span = f"t = {result.times[0]:g} … {result.times[-1]:g} a.u."
+    span += f" ({units.to_fs(result.times[-1] - result.times[0]):.4g} fs)"
+    title = f"{path}\n{span}, {len(result.times)} records"
+    print(rendered(title, _course(result), _errors(result), _how(result)))
 
 
 def table(title: str, rows: dict[str, str]) -> str:
     """Two columns, as text."""
-    grid = _new(title, "", "")
+    grid = _new("", "")
     for key, value in rows.items():
         grid.add_row(key, value)
-    return rendered(grid)
+    return rendered(title, grid)
 
 
-def _course(result: Solution, title: str) -> Table:
-    span = f"t = {result.times[0]:g} … {result.times[-1]:g} a.u."
-    span += f" ({units.to_fs(result.times[-1] - result.times[0]):.4g} fs)"
-    grid = _new(f"{title}\n{span}, {len(result.times)} records", "observable", "first", "last")
+def _course(result: Solution) -> Table:
+    grid = _new("observable", "first", "last")
     for column in ("smallest", "largest", "unit"):
         grid.add_column(column, justify="left" if column == "unit" else "right")
     for name, data in result.observables.items():
@@ -97,32 +100,40 @@ def _course(result: Solution, title: str) -> Table:
 
 
 def _errors(result: Solution) -> Table:
-    grid = _new("", "error", "value")
+    grid = _new("error", "value")
     for key, meaning in ERRORS.items():
         if key in result.info:
-            grid.add_row(meaning, f"{result.info[key]:.3g}")
+            grid.add_row(meaning, _short(result.info[key], 3))
     return grid
 
 
-def _energies(result: Eigenstates, title: str) -> Table:
-    grid = _new(title, "state", "energy (hartree)", "energy (eV)")
-    grid.add_column("error bound (hartree)", justify="right")
+def _energies(result: Eigenstates) -> Table:
+    grid = _new("state", "energy (hartree)", "energy (eV)", "residual")
+    errors = {title: result.info[key] for key, title in LEVEL_ERRORS.items() if key in result.info}
+    for title in errors:
+        grid.add_column(title, justify="right")
     for n, (energy, residual) in enumerate(zip(result.energies, result.residuals, strict=True)):
-        grid.add_row(str(n), f"{energy:.12g}", f"{units.to_ev(energy):.8g}", f"{residual:.1e}")
+        cells = [f"{energy:.12g}", f"{units.to_ev(energy):.8g}", f"{residual:.1e}"]
+        grid.add_row(str(n), *cells, *(f"{column[n]:.1e}" for column in errors.values()))
     return grid
 
 
 def _how(result: Solution | Eigenstates) -> Table:
-    grid = _new("", "made with", "")
+    grid = _new("made with", "")
     for key, value in result.info.items():
-        if key not in ERRORS and value not in ("", None):
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-            grid.add_row(key.replace("_", " "), shown)
+        if key not in {*ERRORS, *LEVEL_ERRORS} and value not in ("", None):
+            grid.add_row(key.replace("_", " "), _short(value))
     return grid
 
 
-def _new(title: str, first: str, *others: str) -> Table:
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+def _short(value: Any, digits: int = 6) -> str:
+    if isinstance(value, list) and all(isinstance(item, float) for item in value):
+        return ", ".join(f"{item:.3g}" for item in value)
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def _new(first: str, *others: str) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD)
     grid.show_header = any((first, *others))
     grid.add_column(first)
     for name in others:
@@ -130,12 +141,13 @@ def _new(title: str, first: str, *others: str) -> Table:
     return grid
 
 
-def rendered(*parts: Table) -> str:
+def rendered(title: str, *parts: Table) -> str:
     """As text: styled on a terminal, plain in a log, never cut off."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
     with console.capture() as captured:
+        console.print(Text(title, style="bold"))
         console.print(Group(*(part for part in parts if part.row_count)), end="")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 

@@ -91,10 +91,10 @@ def normalized(H: Hamiltonian, states: jax.Array) -> jax.Array:
     return states / H.basis.norm(states[0]).astype(jnp.finfo(states.dtype).dtype)
 
 
-def not_converged(solver: Any, residuals: np.ndarray, tol: float) -> checks.RunError:
+def not_converged(name: str, limit: str, count: int, residuals: Any, tol: float) -> checks.RunError:
     worst = float(np.max(residuals))
     return checks.RunError(
-        f"{type(solver).__name__} stopped after {solver.max_iterations} iterations with a residual "
-        f"of {worst:.1e} hartree, above tol = {tol:.1e}: take more max_iterations, a larger tol, "
-        "or more guard states."
+        f"{name} stopped at {limit} = {count} with a residual of {worst:.1e} hartree, above "
+        f"tol = {tol:.1e}: allow more, take a larger tol, or a solver that converges faster "
+        "(LOBPCG on grids)."
     )

@@ -1,4 +1,4 @@
-"""Eigenstates channel by channel: H_l c = E S c with banded H_l and S, and the basis made of them."""
+"""Eigenstates channel by channel, H_l c = E S c with banded H_l and S; the basis made of them."""
 
 from __future__ import annotations
 

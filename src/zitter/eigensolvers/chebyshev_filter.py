@@ -58,7 +58,8 @@ class ChebyshevFilter(Eigensolver):
         check_orthonormal(self, H)
         if not H.operator.bounded_below:
             raise Unsupported(
-                "ChebyshevFilter finds the lowest states, but this spectrum has no floor; use Direct"
+                "ChebyshevFilter finds the lowest states, but this spectrum has no floor: "
+                "use Direct"
             )
 
     def solve(self, H, n, start=None):
@@ -75,7 +76,9 @@ class ChebyshevFilter(Eigensolver):
                 break
             energies, block, residuals = _filter(H, block, energies, top, self.degree)
         else:
-            raise not_converged(self, history[-1], tol)
+            raise not_converged(
+                "ChebyshevFilter", "max_iterations", self.max_iterations, history[-1], tol
+            )
         info = {
             "solver": "Chebyshev-filtered subspace",
             "iterations": len(history) - 1,

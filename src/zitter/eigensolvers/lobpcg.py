@@ -24,7 +24,7 @@ from zitter.eigensolvers.block import (
     not_converged,
     rayleigh_ritz,
 )
-from zitter.eigensolvers.preconditioners import precondition_for
+from zitter.eigensolvers.preconditioners import prepare
 
 TINY = 1e-30  # keeps a vector that has vanished from being divided by zero
 
@@ -55,8 +55,7 @@ class LOBPCG(Eigensolver):
     def solve(self, H, n, start=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         H = H.astype(runtime.settings().real_dtype)
-        precondition = precondition_for(H)
-        states = precondition.start(H, block_size(n, self.guard, H.basis.size), start)
+        precondition, states = prepare(H, block_size(n, self.guard, H.basis.size), start)
         tol = max(self.tol, floor_of_rounding(H, states))
         state = _begin(H, states)
         history = []
@@ -66,7 +65,7 @@ class LOBPCG(Eigensolver):
                 break
             state = _advance((H, precondition), state)
         else:
-            raise not_converged(self, history[-1], tol)
+            raise not_converged("LOBPCG", "max_iterations", self.max_iterations, history[-1], tol)
         info = {
             "solver": "LOBPCG",
             "iterations": len(history) - 1,

@@ -12,6 +12,7 @@ from zitter.eigensolvers.separable import (
     Separable,
     has_kinetic_part,
     separate,
+    separate_for,
     start_vectors,
 )
 from zitter.operators.base import Unsupported
@@ -57,18 +58,24 @@ def can_separate(H: Hamiltonian) -> bool:
     return max(H.shape) <= LONGEST_AXIS and has_kinetic_part(H)
 
 
-def precondition_for(H: Hamiltonian) -> MeanField:
+def prepare(H: Hamiltonian, count: int, given: Any) -> tuple[MeanField, jax.Array]:
+    """The preconditioner for the lowest `count` states, and vectors to start from."""
     if not can_separate(H):
         raise Unsupported(
             "LOBPCG needs a Grid with a kinetic energy and at most "
             f"{LONGEST_AXIS} points along an axis; use ChebyshevFilter"
         )
+    guess = _mean_field(H, separate(H)).start(H, count, given)
+    return _mean_field(H, separate_for(H, guess)), guess
+
+
+def _mean_field(H: Hamiltonian, separable: Separable) -> MeanField:
     dtype = jnp.finfo(H.operator.dtype).dtype
-    return MeanField(jax.tree.map(lambda x: x.astype(dtype), separate(H)))
+    return MeanField(jax.tree.map(lambda x: x.astype(dtype), separable))
 
 
 def start_block(H: Hamiltonian, count: int, given: Any) -> jax.Array:
     """Start vectors: those of the separable part where there is one, else random ones."""
     if can_separate(H):
-        return precondition_for(H).start(H, count, given)
+        return _mean_field(H, separate(H)).start(H, count, given)
     return with_given(random_block(count, H.shape, H.operator.dtype), given)

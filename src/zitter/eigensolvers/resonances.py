@@ -47,11 +47,17 @@ class Resonances(Eigensolver):
         matrix = as_sparse(H.operator).astype(complex)
         channels = sparse.identity(basis.shape[0])
         overlap = sparse.kron(channels, _sparse_bands(basis.radial.overlap)).astype(complex)
-        energies, vectors = scipy.sparse.linalg.eigs(
-            matrix.tocsc(), n, overlap.tocsc(), sigma=self.near, tol=1e-14
+        # ARPACK's own generalized mode wants a Hermitian S, so the inverse is applied here.
+        factors = scipy.sparse.linalg.splu((matrix - self.near * overlap).tocsc())
+        # SciPy's own type hints do not know this call.
+        inverse = scipy.sparse.linalg.LinearOperator(
+            matrix.shape,
+            lambda v: factors.solve(overlap @ v),
+            dtype=complex,  # type: ignore
         )
-        order = np.argsort(np.abs(energies - self.near))
-        energies, vectors = energies[order], vectors[:, order]
+        found: Any = scipy.sparse.linalg.eigs(inverse, n, which="LM", tol=1e-14)  # type: ignore
+        values, vectors = found
+        vectors = vectors[:, np.argsort(-np.abs(values))]
         # Rayleigh quotients of a complex symmetric pair: (cᵀHc)/(cᵀSc), without conjugation.
         images = (matrix @ vectors, overlap @ vectors)
         top, bottom = (np.einsum("in,in->n", vectors, image) for image in images)
@@ -83,4 +89,4 @@ def _sparse_bands(bands: Any) -> Any:
     p, n = bands.shape[0] // 2, bands.shape[1]
     offsets = range(-min(p, n - 1), min(p, n - 1) + 1)
     rows = [bands[p + k, max(0, -k) : min(n, n - k)] for k in offsets]
-    return sparse.diags(rows, list(offsets), shape=(n, n))
+    return sparse.diags(rows, list(offsets), shape=(n, n))  # type: ignore[arg-type]

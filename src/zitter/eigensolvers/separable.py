@@ -111,28 +111,41 @@ def potential_of(H: Hamiltonian) -> jax.Array:
 
 
 def separate(H: Hamiltonian) -> Separable:
-    """The mean-field approximation of H."""
-    kinetic = kinetic_matrices(H)
-    potential = potential_of(H)
+    """The mean-field approximation of H around the best product state."""
+    kinetic, potential = kinetic_matrices(H), potential_of(H)
     ndim = len(kinetic)
-    if ndim == 1:
-        values, vectors = np.linalg.eigh(kinetic[0] + np.diag(np.asarray(potential)))
-        return Separable((jnp.asarray(vectors),), (jnp.asarray(values),), jnp.zeros(()))
     # The first guess: each axis sees the lowest potential over the other coordinates.
     others = [tuple(b for b in range(ndim) if b != a) for a in range(ndim)]
     fields = [np.asarray(jnp.min(potential, axis=axes)) for axes in others]
-    lowest = [_lowest(t, v) for t, v in zip(kinetic, fields, strict=True)]
-    for _ in range(MEAN_FIELD_ROUNDS):
+    densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
+    for _ in range(MEAN_FIELD_ROUNDS if ndim > 1 else 1):
         for axis in range(ndim):
-            densities = [jnp.asarray(q**2) for q in lowest]
-            fields[axis] = np.asarray(_mean_field(potential, densities, axis))
-            lowest[axis] = _lowest(kinetic[axis], fields[axis])
-    mean = float(fields[-1] @ lowest[-1] ** 2)
+            field = np.asarray(_mean_field(potential, densities, axis))
+            densities[axis] = _lowest(kinetic[axis], field) ** 2
+    return separate_around(H, densities)
+
+
+def separate_for(H: Hamiltonian, states: jax.Array) -> Separable:
+    """The same around several states: the mean fields of their average density."""
+    axes = range(1, states.ndim)
+    density = jnp.abs(states) ** 2
+    marginals = [
+        np.asarray(jnp.sum(density, axis=tuple(b for b in range(states.ndim) if b != a)))
+        for a in axes
+    ]
+    return separate_around(H, [m / m.sum() for m in marginals])
+
+
+def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
+    """V ≈ Σ_a v_a(x_a) − (d − 1)⟨V⟩, the best such sum for weights of product form."""
+    kinetic, potential = kinetic_matrices(H), potential_of(H)
+    fields = [np.asarray(_mean_field(potential, densities, a)) for a in range(len(kinetic))]
+    mean = float(fields[-1] @ densities[-1])
     pairs = [np.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
     return Separable(
         tuple(jnp.asarray(q) for _, q in pairs),
         tuple(jnp.asarray(v) for v, _ in pairs),
-        jnp.asarray(-(ndim - 1) * mean),
+        jnp.asarray(-(len(kinetic) - 1) * mean),
     )
 
 
@@ -142,7 +155,7 @@ def _lowest(kinetic: np.ndarray, field: np.ndarray) -> np.ndarray:
 
 
 @eqx.filter_jit
-def _mean_field(potential: jax.Array, densities: list[jax.Array], axis: int) -> jax.Array:
+def _mean_field(potential: jax.Array, densities: list[Any], axis: int) -> jax.Array:
     """v_a(x_a): the potential averaged over the product density of the other axes."""
     for other in reversed(range(len(densities))):
         if other != axis:

@@ -13,6 +13,7 @@ from zitter.observables.basic import (
     Position,
 )
 from zitter.observables.populations import InstantaneousPopulations, Populations
+from zitter.observables.surface import Surface
 
 __all__ = [
     "Acceleration",
@@ -27,4 +28,5 @@ __all__ = [
     "Observable",
     "Populations",
     "Position",
+    "Surface",
 ]

@@ -1,4 +1,4 @@
-"""Expectation values of vectors on atomic bases: ⟨r⟩, ⟨p⟩ and the force of the atom on the electron.
+"""Expectation values of vectors on atomic bases: ⟨r⟩, ⟨p⟩ and the force on the electron.
 
 All have three components; with a single m only z can differ from zero.
 """

@@ -214,4 +214,5 @@ class Flux(Observable):
     def evaluate(self, H, psi, t):
         grid = require_grid(self, H)
         closed = Hamiltonian(H.basis, H.fixed, H.changing).at(t)
-        return 2 * jnp.imag(grid.inner(_outside(grid, self.radius) * psi, closed.apply(psi)))
+        outer = jnp.where(_outside(grid, self.radius), psi, 0)
+        return 2 * jnp.imag(grid.inner(outer, closed.apply(psi)))

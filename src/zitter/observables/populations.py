@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -31,7 +32,7 @@ class Populations(Observable):
         if (states is None) == (n is None):
             raise checks.InputError("n", "must be given instead of states, or states instead of n")
         self.states = None if states is None else jnp.asarray(states)
-        self.n = len(states) if n is None else checks.integer("n", n, 1)
+        self.n = checks.integer("n", len(self.states) if self.states is not None else n, 1)
         self.every = checks.integer("every", every, 1)
 
     def prepare(self, H, eigenstates):
@@ -77,7 +78,11 @@ class InstantaneousPopulations(Observable):
 
     def evaluate(self, H, psi, t):
         frozen = type(H)(H.basis, H.fixed, H.changing).at(t)
-        return _overlaps(H, self.eigenstates(frozen, self.n).states.astype(psi.dtype), psi)
+        with warnings.catch_warnings():
+            # A field tilts the potential, so that states of H(t) may well reach the walls.
+            warnings.simplefilter("ignore", UserWarning)
+            states = self.eigenstates(frozen, self.n).states
+        return _overlaps(H, states.astype(psi.dtype), psi)
 
     def dims(self, H):
         return (("state", np.arange(self.n)),)

@@ -10,14 +10,17 @@ from zitter.plot.errors import convergence
 from zitter.plot.overviews import moving_potential, overview
 from zitter.plot.photoelectrons import momentum_map, photoelectrons
 from zitter.plot.pulses import pulse
-from zitter.plot.spectra import harmonic_spectrum, spectrum
+from zitter.plot.spectra import emission, spectrum
+from zitter.plot.stationary import convergence_history, isosurface, slices
 from zitter.plot.style import save
 
 __all__ = [
     "animate",
     "convergence",
+    "convergence_history",
     "density",
-    "harmonic_spectrum",
+    "emission",
+    "isosurface",
     "levels",
     "momentum_map",
     "moving_potential",
@@ -26,5 +29,6 @@ __all__ = [
     "photoelectrons",
     "pulse",
     "save",
+    "slices",
     "spectrum",
 ]

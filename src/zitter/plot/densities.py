@@ -51,8 +51,8 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
     return style.figure_of(ax)
 
 
-def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
-    """|ψ|² at the end of the run, in a plane."""
+def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True) -> Figure:
+    """|ψ|² at the end of the run, in a plane; with `equal`, at the same scale on both axes."""
     names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
     if len(points) not in (2, 3):
         raise checks.InputError("solution", "must live in two or three dimensions to be drawn so")
@@ -65,7 +65,7 @@ def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
     bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     bar.set_label("|ψ|²", fontsize=8)
-    ax.set_aspect("equal")
+    ax.set_aspect("equal" if equal else "auto")
     ax.set_xlabel(f"{names[0]} (bohr)")
     ax.set_ylabel(f"{names[1]} (bohr)")
     style.title(ax, f"Probability density at t = {units.to_fs(float(solution.times[-1])):.3g} fs")

@@ -88,6 +88,8 @@ def _plane(eigenstates: Eigenstates) -> Figure:
             rasterized=True,
         )  # fmt: skip
         ax.set_aspect("equal")
+        ax.set_xlim(*_region(points[0], np.sum(densities, axis=2)))
+        ax.set_ylim(*_region(points[1], np.sum(densities, axis=1)))
         style.title(ax, f"$E_{{{n}}}$ = {float(eigenstates.energies[n]):.8g} hartree", small=True)
         ax.set_xlabel(f"{names[0]} (bohr)")
         ax.set_ylabel(f"{names[1]} (bohr)")

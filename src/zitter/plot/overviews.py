@@ -71,7 +71,7 @@ def _evolution(result: Solution, field: Field | None, title: str) -> Figure:
     if spectral:
         panels.append(lambda ax: spectrum(result, field, ax))
     if in_plane:
-        panels.append(lambda ax: final_density(result, ax))
+        panels.append(lambda ax: final_density(result, ax, equal=False))
     on_line = recorded(result) is not None and len(result.axes) == 1
     if not panels and not on_line:
         raise checks.InputError(

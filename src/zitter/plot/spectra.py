@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,16 +11,15 @@ from zitter.fields import Field
 from zitter.plot import style
 from zitter.plot.pulses import carrier_frequency
 from zitter.solution import Solution
+from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def harmonic_spectrum(
-    solution: Solution, field: Field | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(ω, |∫ w(t) a(t) e^{iωt} dt|²) with Hann's window w and a = −⟨∇V⟩ − E(t).
+def emission(solution: Solution, field: Field | None = None) -> HarmonicSpectrum:
+    """S(ω) of a = −⟨∇V⟩ − E(t), in orders of the field's frequency, or of 1 eV without one.
 
     Without `field` the laser's own force −E(t) is left out, which changes the fundamental only.
     """
@@ -30,17 +29,10 @@ def harmonic_spectrum(
     acceleration = solution.observables["acceleration"]
     if acceleration.ndim > 1:  # the strongest component
         acceleration = acceleration[:, np.argmax(np.ptp(acceleration, axis=0))]
-    steps = np.diff(times)
-    if len(steps) > 1 and abs(steps[-1] - steps[0]) > 1e-6 * steps[0]:
-        times, acceleration = times[:-1], acceleration[:-1]  # the last record may come early
+    base = None if field is None else carrier_frequency(field)
     if field is not None:
         acceleration = acceleration - np.asarray(field.electric_field(times))
-    dt = times[1] - times[0]
-    window = np.hanning(len(times))
-    # Zero padding to four times the length only makes the curve smoother.
-    amplitude = np.fft.rfft(window * acceleration, 4 * len(times)) * dt
-    frequencies = 2 * np.pi * np.fft.rfftfreq(4 * len(times), dt)
-    return frequencies, np.abs(amplitude) ** 2
+    return harmonic_spectrum(times, acceleration, 1 / units.HARTREE_EV if base is None else base)
 
 
 def spectrum(
@@ -54,14 +46,16 @@ def spectrum(
     The cutoff I_p + 3.17 U_p is marked where both energies are known.
     """
     ax = style.axes_or_new(ax, 7.0, 3.5)
-    frequencies, power = harmonic_spectrum(solution, field)
+    emitted = emission(solution, field)
+    frequencies, power = emitted.frequencies, emitted.intensity
     base = carrier_frequency(field) if field is not None else None
-    unit = base if base is not None else 1 / units.HARTREE_EV
+    unit = emitted.fundamental
     if ionization_energy is None and "initial_energy" in solution.info:
         ionization_energy = -float(solution.info["initial_energy"])
     cutoff = None
     if field is not None and base is not None and ionization_energy is not None:
-        cutoff = (ionization_energy + 3.17 * float(field.ponderomotive_energy)) / unit  # type: ignore
+        drive: Any = field
+        cutoff = cutoff_energy(ionization_energy, float(drive.ponderomotive_energy)) / unit
     last = frequencies[-1] / unit
     shown = min(last, 2.0 * cutoff if cutoff else last)
     keep = (frequencies > 0) & (frequencies / unit <= shown)

@@ -25,6 +25,7 @@ from zitter.bases.spherical import SphericalBasis, multiply_rows
 from zitter.operators.base import Unsupported, real_like
 from zitter.operators.blocks import AngularCoupling, mix_channels
 from zitter.operators.hamiltonian import Driven
+from zitter.operators.sums import Sum
 from zitter.propagators.base import Propagator
 from zitter.propagators.channel_implicit import factor, require_static
 
@@ -85,6 +86,7 @@ class AngularSplit(Propagator):
         )
 
     def init(self, H, psi, t, dt):
+        assert isinstance(H.basis, SphericalBasis)
         radial = require_static(H, t)
         solvers = tuple(
             factor(H.basis, radial, real_like(dt, psi) * (1j / s))
@@ -96,7 +98,7 @@ class AngularSplit(Propagator):
         solvers, local = state
         if H.mask is not None:
             local = multiply_rows(self.forward, psi)  # what was kept is older than the mask
-        fields = [piece.factor(t + 0.5 * dt) for piece in H.changing]
+        fields = [piece.factor(t + 0.5 * dt) for piece in H.changing if isinstance(piece, Driven)]
         local = self._kick(local, fields, dt, order=1)
         for solver in solvers:
             # (1 + z/s)/(1 − z/s) = 2/(1 − z/s) − 1, with 1 for S and rows of coefficients on r
@@ -116,19 +118,22 @@ class AngularSplit(Propagator):
 
 
 def _angle(piece: Any) -> Angle:
+    """Eigenvectors of Σ f N over the Cartesian parts of one direction; all share the radial r."""
     operator = piece.operator if isinstance(piece, Driven) else None
-    if not isinstance(operator, AngularCoupling) or len(operator.bands) != 1:
-        raise Unsupported(
-            "AngularSplit needs light in length gauge; use CrankNicolson in velocity gauge"
-        )
-    if checks.is_traced(operator.angular):
-        raise checks.InputError("propagator", "must not be AngularSplit where the basis is traced")
-    matrix = np.asarray(operator.angular[0])
-    matrix = matrix if operator.phase.imag == 0 else operator.phase * matrix
+    parts = operator.parts if isinstance(operator, Sum) else (operator,)
+    matrix: Any = 0.0
+    for part in parts:
+        if not isinstance(part, AngularCoupling) or len(part.bands) != 1:
+            raise Unsupported(
+                "AngularSplit needs light in length gauge; use CrankNicolson in velocity gauge"
+            )
+        if checks.is_traced(part.angular):
+            raise checks.InputError(
+                "propagator", "must not be AngularSplit where the operators are traced"
+            )
+        factor = part.phase if part.phase.imag else part.phase.real
+        matrix = matrix + factor * np.asarray(part.angular[0], np.float64)
     values, vectors = np.linalg.eigh(matrix)
-    dtype = operator.angular.dtype
-    return Angle(jnp.asarray(values, dtype), jnp.asarray(vectors).astype(_like(vectors, dtype)))
-
-
-def _like(vectors: np.ndarray, dtype: Any) -> Any:
-    return jnp.result_type(dtype, jnp.complex64) if np.iscomplexobj(vectors) else dtype
+    dtype = parts[0].angular.dtype  # type: ignore[union-attr]
+    kind = jnp.result_type(dtype, jnp.complex64) if np.iscomplexobj(vectors) else dtype
+    return Angle(jnp.asarray(values, dtype), jnp.asarray(vectors, kind))

@@ -50,6 +50,7 @@ class ChannelCrankNicolson(Exponential):
         return eqx.tree_at(lambda p: p.basis, self, H.basis, is_leaf=lambda x: x is None)
 
     def init(self, H, psi, t, dt):
+        assert isinstance(H.basis, SphericalBasis)
         radial, _ = split(H.mix([1.0], [t]))
         changes = any(_has_radial(c.at(t)) for c in H.changing)
         solver = None if changes else factor(H.basis, radial, 0.5j * real_like(dt, psi))

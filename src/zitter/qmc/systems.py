@@ -215,6 +215,8 @@ def _cell(lattice: Any, dimension: int, volume: float) -> Cell:
 def _spins(n: int, polarization: float) -> tuple[int, int]:
     value = float(checks.scalar("polarization", polarization))
     up = n * (1 + value) / 2
+    if value == 0 and n % 2:
+        raise checks.InputError("n", f"must be even where polarization is 0, but is {n}")
     if not 0 <= value <= 1 or abs(up - round(up)) > 1e-9:
         raise checks.InputError(
             "polarization",

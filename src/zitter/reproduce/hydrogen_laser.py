@@ -3,7 +3,7 @@
 E(t) = E₀ sin²(ωt/2n) sin ωt, 1e14 W/cm², velocity gauge; Taylor of order 10 (Δt = 6.25e-3), RK4
 (2.5e-3) and RKF45 (3.75e-3), which need the same number of products Hψ. The paper gives neither the
 box nor n: here n = 10 cycles and 400 bohr for its 640 states per l, l = 0 … 20 (`--full`, for a
-GPU). The default run keeps the steps and takes 4 cycles, 100 bohr, 160 states per l, l = 0 … 6.
+GPU). The default run keeps the steps and takes 4 cycles, 80 bohr, 130 states per l, l = 0 … 5.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Size:
 
 # The few splines more than states leave out what lives in the first interval: for high l the
 # centrifugal term there reaches 1e5 hartree, which no explicit step could follow.
-SMALL, PAPER = Size(4, 100.0, 164, 160, 6), Size(10, 400.0, 646, 640, 20)
+SMALL, PAPER = Size(4, 80.0, 134, 130, 5), Size(10, 400.0, 646, 640, 20)
 
 
 def run(full: bool = False, out: Path | None = None, progress: bool = False) -> Report:

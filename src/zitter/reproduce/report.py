@@ -93,7 +93,7 @@ class Report:
 
         head = f"{self.name}: {'all as expected' if self.ok else 'NOT all as expected'}"
         head += f" ({self.seconds:.3g} s, {self.device}, {self.precision} precision)"
-        grid = Table(title=head, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+        grid = Table(box=box.SIMPLE_HEAD)
         grid.add_column("quantity")
         for column in ("value", "error", "reference", "tolerance"):
             grid.add_column(column, justify="right")
@@ -106,7 +106,7 @@ class Report:
                 "" if x is None else format(x, form) for x, form in zip(numbers, forms, strict=True)
             ]
             grid.add_row(row.quantity, *cells, row.source, "ok" if row.ok else "OFF")
-        lines = [rendered(grid), *self.notes]
+        lines = [rendered(head, grid), *self.notes]
         return "\n".join([*lines, *(f"figure: {figure}" for figure in self.figures)])
 
 

@@ -2,6 +2,7 @@
 
 from zitter.spectra.angular import AngularSpectrum, angular_spectrum
 from zitter.spectra.continuum import amplitudes, coulomb_phase
+from zitter.spectra.flux import flux_spectrum
 from zitter.spectra.focus import focal_average
 from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
 from zitter.spectra.photoelectron import (
@@ -25,6 +26,7 @@ __all__ = [
     "check_lmax",
     "coulomb_phase",
     "cutoff_energy",
+    "flux_spectrum",
     "focal_average",
     "harmonic_spectrum",
     "ionization_yield",

@@ -55,8 +55,6 @@ def angular_spectrum(
 ) -> AngularSpectrum:
     """The spectrum of ψ after the pulse; `charge` is what the electron leaves behind."""
     energies = checks.array("energies", energies, (None,))
-    if np.any(energies <= 0):
-        raise checks.InputError("energies", "must be positive, but are not all")
     if angles is None:
         angles = np.linspace(0, np.pi, 181)
     angles = checks.array("angles", angles, (None,))

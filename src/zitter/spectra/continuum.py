@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from scipy.special import loggamma
@@ -78,9 +79,9 @@ def wkb_wave_number(r: float, l: int, energy: float, charge: float) -> tuple[flo
             f"must let the electron reach r = {r:.4g} over the centrifugal barrier of l = {l}, "
             f"but {energy:.3g} hartree does not: take a larger box",
         )
-    h = 1e-4 * r
-    zeta_squared = square(r)
-    return float(np.sqrt(zeta_squared)), float((square(r + h) - square(r - h)) / (4 * h * square(r)))
+    here, h = square(r), 1e-4 * r
+    slope = (square(r + h) - square(r - h)) / (2 * h)
+    return float(np.sqrt(here)), float(slope / (2 * here))
 
 
 def amplitudes(
@@ -90,7 +91,9 @@ def amplitudes(
     basis, operator = channel_parts(atom)
     radial = basis.radial
     energies = checks.array("energies", energies, (None,))
-    image = np.asarray(basis.overlap(np.asarray(psi)))
+    if np.any(energies <= 0):
+        raise checks.InputError("energies", "must be positive, but are not all")
+    image = np.asarray(basis.overlap(jnp.asarray(psi)))
     found = np.zeros((len(image), len(energies)), complex)
     phases = np.zeros((len(image), len(energies)))
     for c, ((l, _), bands) in enumerate(zip(basis.channels, operator.bands, strict=True)):

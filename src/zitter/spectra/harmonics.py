@@ -42,7 +42,7 @@ class HarmonicSpectrum:
         The plateau is made of the harmonics above `after` within two decades of the strongest.
         """
         odd = np.arange(1, int(self.order[-1]), 2)
-        level = np.log10([self.at(n, 1.0) + 1e-300 for n in odd])
+        level = np.log10([self.at(float(n), 1.0) + 1e-300 for n in odd])
         plateau = (odd > after) & (level > level[odd > after].max() - 2)
         edge = np.median(level[plateau]) - 1
         last = int(np.nonzero(plateau & (level > edge))[0].max())
@@ -73,7 +73,8 @@ def harmonic_spectrum(
     if np.pi / steps[0] < 2 * omega:
         raise checks.InputError(
             "times",
-            f"must be closer than half a period ({np.pi / omega:.3g}), but are {steps[0]:.3g} apart",
+            f"must be closer than half a period ({np.pi / omega:.3g}), "
+            f"but are {steps[0]:.3g} apart",
         )
     weighted = get_window(window, count, fftbins=False) * signal[:count]
     amplitude = np.fft.rfft(weighted, 4 * count) * steps[0]

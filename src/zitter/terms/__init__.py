@@ -7,6 +7,7 @@ from zitter.terms.kinetic import Kinetic
 from zitter.terms.levels import DrivenMatrix, Matrix
 from zitter.terms.light import LengthGauge, VelocityGauge
 from zitter.terms.potentials import Coulomb, Harmonic, Potential, Repulsion, SoftCoulomb
+from zitter.terms.quarkonium import AnisotropicCornell, Cornell, ScreenedCornell
 from zitter.terms.trajectories import (
     Breathing,
     ConstantVelocity,
@@ -17,9 +18,11 @@ from zitter.terms.trajectories import (
 )
 
 __all__ = [
+    "AnisotropicCornell",
     "Breathing",
     "ComplexAbsorber",
     "ConstantVelocity",
+    "Cornell",
     "Coulomb",
     "DrivenMatrix",
     "FieldFree",
@@ -34,6 +37,7 @@ __all__ = [
     "Potential",
     "Repulsion",
     "Rigid",
+    "ScreenedCornell",
     "SoftCoulomb",
     "TabulatedPath",
     "Term",

@@ -84,8 +84,8 @@ class Marinescu(Term):
 
         Z_l(r) = 1 + (Z − 1) e^{−a₁r} − r (a₃ + a₄r) e^{−a₂r}
 
-    α_c is the core's polarizability; the parameters depend on l (l ≥ 3 share one set): M. Marinescu,
-    H. R. Sadeghpour and A. Dalgarno, Phys. Rev. A 49, 982 (1994), Table I.
+    α_c is the core's polarizability; the parameters depend on l, and l ≥ 3 share one set
+    (M. Marinescu, H. R. Sadeghpour and A. Dalgarno, Phys. Rev. A 49, 982 (1994), Table I).
     """
 
     atom: str = eqx.field(static=True)

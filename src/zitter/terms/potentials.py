@@ -17,6 +17,7 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
+from zitter.cube import read_cube
 from zitter.expressions import Expression
 from zitter.operators.base import real_like, total
 from zitter.operators.diagonal import Diagonal
@@ -50,7 +51,6 @@ class OneBody(Term):
             case _:
                 raise unsupported(self, basis)
 
-
     @abc.abstractmethod
     def central(self, r: Any) -> Any:
         """V(r) around the origin, or `InputError` for a potential that is not central."""
@@ -82,7 +82,6 @@ class Harmonic(OneBody):
         center = _one_for_each("center", self.center, axes)
         terms = [(w * (x - c)) ** 2 for w, x, c in zip(frequency, coordinates, center, strict=True)]
         return 0.5 * self.mass * sum(terms[1:], terms[0])
-
 
     def central(self, r):
         if np.ndim(self.frequency) or np.any(self.center):
@@ -281,7 +280,7 @@ class Potential(Term):
 
         zt.Potential(lambda x, y: x**2 * y**2)              coordinates of the grid's axes, in order
         zt.Potential(expression="0.5*x**2 + 0.1*x*sin(t)")  x, y, z (x1, x2 for two particles), t
-        zt.Potential(file="v.h5", dataset="potential")      HDF5 or npz, of the grid's shape
+        zt.Potential(file="v.h5", dataset="potential")      HDF5, npz or cube, grid-shaped
 
     A function that needs one argument more than the grid has axes is given the time as the last.
     """
@@ -416,8 +415,12 @@ def read_array(path: str, dataset: str) -> np.ndarray:
                 names = list(data)
                 if dataset in data:
                     return np.asarray(data[dataset])
+        elif file.suffix in (".cube", ".cub"):
+            return read_cube(file)[0]
         else:
-            raise checks.InputError("file", f'must end in .h5, .hdf5, .nc or .npz, but is "{path}"')
+            raise checks.InputError(
+                "file", f'must end in .h5, .hdf5, .nc, .npz or .cube, but is "{path}"'
+            )
     except OSError as error:
         raise checks.InputError("file", f'must be readable, but "{path}" is not: {error}') from None
     raise checks.InputError(

@@ -1,0 +1,86 @@
+"""Gaussian cube files: values on a three-dimensional grid, for molecular viewers and from them.
+
+The format: two comment lines; the number of atoms and the origin; for each axis its number of
+points and step vector; one line for each atom; the values, z fastest. Lengths are in bohr.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zitter import checks, io
+
+
+def write_cube(
+    path: str | os.PathLike[str],
+    values: Any,
+    axes: Sequence[Any],
+    atoms: Sequence[tuple[float, Sequence[float]]] = (),
+    comment: str = "zitter",
+) -> None:
+    """Real `values` at the points of three uniform `axes`; `atoms` are (charge, position)."""
+    values = np.asarray(values)
+    if values.ndim != 3 or len(axes) != 3:
+        raise checks.InputError("values", f"must have three axes, but have {values.ndim}")
+    if np.iscomplexobj(values):
+        raise checks.InputError("values", "must be real, such as |ψ|², but are complex")
+    points = [np.asarray(x, float) for x in axes]
+    if tuple(len(x) for x in points) != values.shape:
+        raise checks.InputError(
+            "values",
+            f"must have the axes' shape {tuple(len(x) for x in points)}, but have {values.shape}",
+        )
+    head = [comment.splitlines()[0][:80], "values on a grid, z fastest, atomic units"]
+    head.append(_line(max(len(atoms), 1), [x[0] for x in points]))
+    for axis, x in enumerate(points):
+        step = [0.0, 0.0, 0.0]
+        step[axis] = (x[-1] - x[0]) / (len(x) - 1)
+        head.append(_line(len(x), step))
+    # Viewers want at least one atom: a ghost of charge 0 in the middle where none is given.
+    listed = atoms or [(0.0, [0.5 * (x[0] + x[-1]) for x in points])]
+    for charge, place in listed:
+        head.append(_line(round(charge), [charge, *place]))
+    rows = values.reshape(-1, values.shape[2])
+    with io.whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
+        file.write("\n".join(head) + "\n")
+        for row in rows:
+            lines = [row[i : i + 6] for i in range(0, len(row), 6)]
+            file.write("\n".join(" ".join(f"{v:13.6e}" for v in line) for line in lines) + "\n")
+
+
+def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(values, the three axes' points); only cubes whose steps run along x, y and z."""
+    try:
+        text = Path(path).read_text(encoding="ascii", errors="replace").splitlines()
+        count, *origin = _numbers(text[2])
+        rows = [_numbers(line) for line in text[3:6]]
+        shape = tuple(abs(int(row[0])) for row in rows)
+        steps = np.array([row[1:4] for row in rows])
+        data = np.array(" ".join(text[6 + abs(int(count)) :]).split(), dtype=float)
+    except (OSError, ValueError, IndexError) as error:
+        raise checks.InputError(
+            "file", f'must be a Gaussian cube file, but "{path}" is not: {error}'
+        ) from None
+    if np.any(np.abs(steps - np.diag(np.diag(steps))) > 1e-8):
+        raise checks.InputError("file", "must have axes along x, y and z, but its axes are tilted")
+    if count < 0:
+        data = data[1 + int(data[0]) :]  # a list of orbitals stands before their values
+    if data.size != np.prod(shape):
+        raise checks.InputError(
+            "file", f"must hold {np.prod(shape)} values for its grid {shape}, but holds {data.size}"
+        )
+    axes = [origin[a] + steps[a, a] * np.arange(n) for a, n in enumerate(shape)]
+    return data.reshape(shape), axes
+
+
+def _line(count: int, numbers: Sequence[float]) -> str:
+    return f"{count:5d} " + " ".join(f"{x:14.8f}" for x in numbers)
+
+
+def _numbers(line: str) -> list[float]:
+    return [float(word) for word in line.split()]

@@ -1,0 +1,248 @@
+"""Imaginary time by explicit updates, as in Liu, Liu and Hou, Procedia Comput. Sci. 171 (2020)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.bases.grid import Grid
+from zitter.eigensolvers.base import Eigensolver
+from zitter.eigensolvers.block import (
+    apply_block,
+    combine,
+    gram,
+    normalized,
+    norms,
+    not_converged,
+    rayleigh_ritz,
+)
+from zitter.eigensolvers.separable import potential_of
+from zitter.eigensolvers.transfer import coarser, prolong
+from zitter.operators.base import Operator, Unsupported
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.kernels import explicit_update
+from zitter.operators.stencil import Stencil
+from zitter.operators.sums import Sum, add
+
+Stop = Literal["residual", "energy"]
+
+
+class ImaginaryTime(Eigensolver):
+    """∂ψ/∂τ = −Hψ, the potential averaged over the step and the kinetic energy T explicit:
+
+        ψ(τ+δτ) = bψ − (2δτ/(2 + δτV)) Tψ,      b = (2 − δτV)/(2 + δτV)
+
+    which with second-order differences is Eq. 10–12 of the paper. It is stable for
+    δτ < 2/max T, that is δτ < m a²/3 on a cubic grid with `Kinetic(order=2)`; the default is at
+    most half of that. One state starts from a constant, several from the lowest waves of the box;
+    after every `check_every` updates the block is orthonormalized by the Rayleigh–Ritz method.
+
+    With `shift` V stands for V − E, with the energy of each state at the last check. Without it
+    (the paper's update) the iteration comes to rest not at an eigenstate of T + V but of
+    T + (1 − δτE/2)V: the energy is wrong only by O(δτ²), but the residual never vanishes.
+
+    `stop="residual"` ends when ‖Hψ − Eψ‖ ≤ tol, which bounds the error; `stop="energy"` is the
+    paper's rule, |ΔE| < tol from one update to the next, and may end far from the answer.
+    `coarse_levels` starts on grids of twice, four times … the spacing.
+    """
+
+    dtau: float | None = eqx.field(static=True)
+    tol: float = eqx.field(static=True)
+    stop: Stop = eqx.field(static=True)
+    shift: bool = eqx.field(static=True)
+    check_every: int = eqx.field(static=True)
+    max_updates: int = eqx.field(static=True)
+    coarse_levels: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dtau: float | str | None = None,
+        tol: float = 1e-5,
+        stop: Stop = "residual",
+        shift: bool = True,
+        check_every: int = 100,
+        max_updates: int = 200_000,
+        coarse_levels: int = 0,
+    ):
+        self.dtau = None if dtau is None else float(checks.positive("dtau", dtau, "time"))
+        self.tol = float(checks.positive("tol", tol))
+        self.stop = checks.choice("stop", stop, ("residual", "energy"))
+        self.shift = checks.boolean("shift", shift)
+        self.check_every = checks.integer("check_every", check_every, 2)
+        if self.check_every % 2:
+            raise checks.InputError("check_every", f"must be even, but is {check_every}")
+        self.max_updates = checks.integer("max_updates", max_updates, 2)
+        self.coarse_levels = checks.integer("coarse_levels", coarse_levels, 0, 6)
+
+    def check(self, H, n):
+        Eigensolver.check(self, H, n)
+        if not isinstance(H.basis, Grid) or not H.operator.real or _split(H)[0] is None:
+            raise Unsupported(
+                "ImaginaryTime needs a real Hamiltonian on a Grid with a kinetic energy; "
+                "use LOBPCG or Direct"
+            )
+        self.step_size(H)
+
+    def step_size(self, H: Hamiltonian) -> float:
+        """δτ, checked against the stability limit 2/max T and the depth of the potential."""
+        kinetic, potential = _split(H)
+        assert kinetic is not None
+        limit = 2 / float(kinetic.bounds()[1])
+        if self.dtau is not None and self.dtau >= limit:
+            raise checks.InputError(
+                "dtau",
+                f"must be below the stability limit 2/max T = {limit:.4g} of this grid, "
+                f"but is {checks.as_given(self.dtau)}",
+            )
+        deepest = float(jnp.min(potential))
+        if self.dtau is None:
+            return min(0.5 * limit, 1 / max(-deepest, 1e-300))
+        if self.dtau * deepest <= -2:
+            raise checks.InputError(
+                "dtau",
+                f"must be below 2/|V| = {-2 / deepest:.4g} where the potential is deepest "
+                f"({deepest:.4g} hartree), but is {checks.as_given(self.dtau)}",
+            )
+        return self.dtau
+
+    def solve(self, H, n, start=None):
+        H = H.astype(runtime.settings().real_dtype)
+        block = first_guess(H, n) if start is None else jnp.asarray(start)
+        if start is None and self.coarse_levels and min(H.shape) >= 16:
+            coarse = coarser(H)
+            solver = dataclasses.replace(
+                self, dtau=None, coarse_levels=self.coarse_levels - 1, stop="residual"
+            )
+            _, states, _ = solver.solve(coarse, n)
+            block = prolong(states, coarse.basis, H.basis)
+        dtau = self.step_size(H)
+        course = list(self.course(H, block, dtau))
+        last = course[-1]
+        info = {
+            "solver": "explicit imaginary time",
+            "dtau": dtau,
+            "updates": last.updates,
+            "stop": self.stop,
+            "residual_history": [float(np.max(c.residuals)) for c in course],
+            "energy_history": [float(c.energies[0]) for c in course],
+            "update_history": [c.updates for c in course],
+        }
+        return np.asarray(last.energies, np.float64), normalized(H, last.states), info
+
+    def course(self, H: Hamiltonian, block: jax.Array, dtau: float):
+        """Energies and residuals after 0, check_every, 2·check_every … updates, until `stop`."""
+        block = block.astype(H.operator.dtype)
+        update = Update.of(H, dtau)
+        done, before = 0, None
+        while True:
+            energies, block, residuals = _ritz(H, block)
+            now = Moment(done, np.asarray(energies), np.asarray(residuals), block)
+            yield now
+            if not np.all(np.isfinite(now.energies)):
+                raise checks.RunError("the states became infinite or NaN: take a smaller dtau")
+            if self.stop == "residual" and np.all(now.residuals <= self.tol):
+                return
+            if self.stop == "energy" and before is not None:
+                change = np.max(np.abs(now.energies - before)) / self.check_every
+                if change < self.tol:
+                    return
+            if done >= self.max_updates:
+                raise not_converged(
+                    "ImaginaryTime", "max_updates", self.max_updates, now.residuals, self.tol
+                )
+            before = now.energies
+            shifts = energies if self.shift else jnp.zeros_like(energies)
+            block = _advance(update, block, shifts, jnp.asarray(self.check_every))
+            done += self.check_every
+
+
+@dataclasses.dataclass
+class Moment:
+    """Where the iteration stands after some updates."""
+
+    updates: int
+    energies: np.ndarray
+    residuals: np.ndarray
+    states: jax.Array
+
+
+class Update(eqx.Module):
+    """What one update needs: V and T, or the weights of the seven-point kernel."""
+
+    potential: jax.Array
+    weights: jax.Array | None
+    kinetic: Operator
+    dtau: jax.Array
+
+    @classmethod
+    def of(cls, H: Hamiltonian, dtau: float) -> Update:
+        kinetic, potential = _split(H)
+        assert kinetic is not None
+        weights = None
+        if (
+            isinstance(kinetic, Stencil)
+            and not kinetic.periodic
+            and kinetic.half_width == 1
+            and len(H.shape) == 3
+        ):
+            weights = -2 * dtau * kinetic.coefficients[:, 0]
+        return cls(potential, weights, kinetic, jnp.asarray(dtau, potential.dtype))
+
+    def apply(self, psi: jax.Array, shift: jax.Array, updates: Any) -> jax.Array:
+        """An even number of updates of one state; V is counted from `shift`."""
+        # Early energies may be far off; g has to stay positive where the potential is deepest.
+        shift = jnp.minimum(shift, jnp.min(self.potential) + 1 / self.dtau)
+        g = 1 / (2 + self.dtau * (self.potential - shift))
+        if self.weights is not None:
+            return explicit_update.advance(psi, g, self.weights, updates)
+
+        def once(psi):
+            return (4 * g - 1) * psi - 2 * self.dtau * g * self.kinetic.apply(psi)
+
+        return jax.lax.fori_loop(0, updates // 2, lambda _, psi: once(once(psi)), psi)
+
+
+@eqx.filter_jit
+def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: Any) -> jax.Array:
+    return jax.lax.map(lambda one: update.apply(*one, updates), (block, shifts))
+
+
+@eqx.filter_jit
+def _ritz(H: Hamiltonian, block: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    image = apply_block(H, block)
+    energies, mix = rayleigh_ritz(gram(block, block), gram(block, image), block.shape[0])
+    block, image = combine(mix, block), combine(mix, image)
+    return energies, block, norms(image - energies.reshape(-1, *[1] * len(H.shape)) * block)
+
+
+def first_guess(H: Hamiltonian, n: int) -> jax.Array:
+    """A constant for one state; for several the lowest waves that vanish at the boundary."""
+    if n == 1:
+        return jnp.ones((1, *H.shape))
+    count = int(np.ceil(n ** (1 / len(H.shape)))) + 2
+    orders = np.stack(np.meshgrid(*[np.arange(1, count + 1)] * len(H.shape)), -1)
+    orders = orders.reshape(-1, len(H.shape))
+    orders = orders[np.argsort((orders**2).sum(1), kind="stable")][:n]
+    waves = []
+    for row in orders:
+        wave = np.ones((1,) * len(H.shape))
+        for axis, (m, size) in enumerate(zip(row, H.shape, strict=True)):
+            shape = [-1 if a == axis else 1 for a in range(len(H.shape))]
+            wave = wave * np.sin(np.pi * m * np.arange(1, size + 1) / (size + 1)).reshape(shape)
+        waves.append(wave)
+    return jnp.asarray(np.stack(waves))
+
+
+def _split(H: Hamiltonian) -> tuple[Operator | None, jax.Array]:
+    """H = T + V: what is not diagonal, and the diagonal."""
+    operator = H.operator
+    parts = operator.parts if isinstance(operator, Sum) else (operator,)
+    kinetic = [part for part in parts if not isinstance(part, Diagonal)]
+    return (add(kinetic) if kinetic else None), potential_of(H)

@@ -1,0 +1,29 @@
+"""Wave functions the Monte Carlo tests share, so that compiled programs are shared as well."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from zitter.qmc import ElectronGas, H, P, SlaterJastrow, U
+
+
+def scattered(psi: SlaterJastrow, size: float = 0.1, seed: int = 0) -> SlaterJastrow:
+    """The same wave function with parameters that are all different from zero."""
+    noise = jax.random.normal(jax.random.PRNGKey(seed), psi.parameters.shape, jnp.float64)
+    return psi.with_parameters(psi.parameters + size * noise)
+
+
+GASES = {
+    "triangular 4": dict(n=4, rs=1.0, dimension=2, lattice="triangular"),
+    "4 up 1 down": dict(n=5, rs=1.0, polarization=0.6),
+    "twisted fcc 3 up": dict(n=3, polarization=1.0, rs=1.0, lattice="fcc", twist=(0.1, 0.2, 0.3)),
+}
+
+
+@pytest.fixture(scope="session", params=list(GASES))
+def any_psi(request) -> SlaterJastrow:
+    """u + p + H on gases of both dimensions, with equal, unequal and one kind of spins."""
+    gas = ElectronGas(**GASES[request.param], allow_open_shell=True)
+    return scattered(SlaterJastrow(gas, [U(order=4), P(stars=2), H(order=2)], delay=3))

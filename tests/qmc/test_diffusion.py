@@ -1,0 +1,96 @@
+"""DMC against exact ground states, and its guards."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from zitter import checks
+from zitter.qmc import ElectronGas, SlaterJastrow, Trap, U, dmc, extrapolate, vmc
+from zitter.qmc.diffusion import comb_indices
+
+SYSTEMS = {
+    # Orbitals with the right cusp and the wrong width, so that DMC has work to do.
+    "harmonic trap": (Trap(frequency=1.0, width=0.8), 1.5),
+    "hydrogen": (Trap(Z=1.0, width=0.15), -0.5),
+}
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_one_electron_ground_states(name):
+    system, exact = SYSTEMS[name]
+    psi = SlaterJastrow(system)
+    out = dmc(psi, timestep=0.02, walkers=512, blocks=400, steps=20, seed=1)
+    start = vmc(psi, walkers=512, blocks=100)
+    assert start.energy - exact > 5 * start.energy_error  # the trial function is not exact
+    assert out.energy_error < 2e-3
+    assert abs(out.energy - exact) < 2 * out.energy_error
+    growth = out.estimate("growth_energy")
+    assert abs(growth.mean - exact) < 3 * growth.error
+
+
+def test_an_exact_trial_function_has_no_noise():
+    out = dmc(SlaterJastrow(Trap(frequency=1.0)), timestep=0.05, walkers=512, blocks=10, steps=20)
+    assert out.energy == pytest.approx(1.5, abs=1e-12)
+    assert out.variance < 1e-20
+    assert out.estimate("population").mean == pytest.approx(512)
+
+
+def test_the_effective_time_step_is_shorter_than_the_nominal_one():
+    out = dmc(SlaterJastrow(Trap(frequency=1.0)), timestep=0.05, walkers=512, blocks=10, steps=20)
+    effective = out.estimate("effective_timestep").mean
+    assert 0.9 * 0.05 < effective < 0.05
+    assert out.acceptance > 0.98
+
+
+def test_the_comb_copies_in_proportion_to_weight():
+    weights = jnp.asarray([0.2, 3.0, 0.0, 0.8, 1.0])
+    counts = np.zeros(5)
+    draws = 4000
+    pick = jax.jit(comb_indices)
+    for seed in range(draws):
+        chosen = np.bincount(np.asarray(pick(jax.random.PRNGKey(seed), weights)), minlength=5)
+        assert chosen.sum() == 5
+        # Systematic: each count is the expected number rounded up or down.
+        assert np.all(np.abs(chosen - np.asarray(weights)) < 1)
+        counts += chosen
+    np.testing.assert_allclose(counts / draws, weights, atol=4 * 0.5 / np.sqrt(draws))
+
+
+def test_extrapolation_to_zero_time_step():
+    tau = np.array([0.01, 0.02, 0.04])
+    energy, error, chi = extrapolate(tau, -0.5 + 0.3 * tau, [1e-4, 1e-4, 2e-4])
+    assert energy == pytest.approx(-0.5, abs=1e-12)
+    assert 1e-4 < error < 4e-4
+    assert chi < 1e-12
+    with pytest.raises(checks.InputError, match="must be at least 2"):
+        extrapolate([0.1], [1.0], [0.1])
+
+
+def test_an_absurd_time_step_is_refused():
+    psi = SlaterJastrow(ElectronGas(14, 2.0), [U(order=4)])
+    with pytest.raises(checks.InputError, match=r"timestep: must not exceed 1.33, .* but is 5"):
+        dmc(psi, timestep=5.0)
+
+
+@pytest.mark.slow
+def test_correlation_of_the_gas_of_14():
+    """r_s = 5: optimized u + p reach 85 % of what DMC finds below Hartree–Fock."""
+    from zitter.qmc import LinearMethod, P, VarianceMinimization, optimize
+
+    gas = ElectronGas(14, 5.0)
+    psi = SlaterJastrow(gas, [U(order=6), P(stars=3)])
+    psi = optimize(psi, VarianceMinimization(2), walkers=256).wavefunction
+    psi = optimize(psi, LinearMethod(3), walkers=256).wavefunction
+    variational = vmc(psi, walkers=256, blocks=200)
+    steps = (0.25, 0.5, 1.0)
+    runs = [dmc(psi, timestep=tau, walkers=256, blocks=100) for tau in steps]
+    energies, errors = [r.energy for r in runs], [r.energy_error for r in runs]
+    limit, error, _ = extrapolate(steps, energies, errors)
+    exact = gas.hartree_fock()[0]
+    assert variational.energy > limit - 3 * error
+    assert (exact - variational.energy) / (exact - limit) > 0.85
+    # The bias of the largest step is small: the limited drift and energy keep it linear.
+    assert abs(energies[-1] - limit) < 1e-3

@@ -1,0 +1,83 @@
+"""Error bars of a series whose correlation is known exactly."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.signal
+
+from zitter.qmc import statistics
+from zitter.qmc.statistics import autocorrelation_time, equilibration, reblock
+
+
+def autoregressive(n: int, a: float, seed: int = 0) -> np.ndarray:
+    """x_t = a x_{t−1} + noise of variance 1 − a²: variance 1, τ = (1 + a)/(1 − a)."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=n) * math.sqrt(1 - a * a)
+    noise[0] = rng.normal()
+    return scipy.signal.lfilter([1.0], [1.0, -a], noise)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.5, 0.9])
+def test_error_bar_of_a_correlated_series(a):
+    n, tau = 2**15, (1 + a) / (1 - a)
+    estimate = reblock(autoregressive(n, a))
+    exact = math.sqrt(tau / n)
+    # The block choice trades bias against noise: about 10 % each at this length.
+    assert estimate.error == pytest.approx(exact, rel=0.25)
+    assert abs(estimate.mean) < 4 * exact
+    assert estimate.autocorrelation_time == pytest.approx(tau, rel=0.5)
+
+
+def test_error_bars_cover_the_truth_as_often_as_they_should():
+    """68 % of 200 runs within one error bar: binomial scatter is 3 %."""
+    inside = 0
+    for seed in range(200):
+        estimate = reblock(autoregressive(2000, 0.8, seed))
+        inside += abs(estimate.mean) < estimate.error
+    assert 0.58 < inside / 200 < 0.78
+
+
+@pytest.mark.parametrize("a", [0.0, 0.6, 0.9])
+def test_autocorrelation_time(a):
+    tau = (1 + a) / (1 - a)
+    n = 400_000
+    # Madras and Sokal's relative noise √(2(2M+1)/n) with the window M = 5τ, three times over: 9 %
+    # for the longest τ. Cutting the sum at 5τ costs e^{−10} at most.
+    noise = math.sqrt(2 * (10 * tau + 1) / n)
+    assert autocorrelation_time(autoregressive(n, a)) == pytest.approx(tau, rel=3 * noise)
+
+
+def test_weights_of_a_ratio():
+    rng = np.random.default_rng(4)
+    w = rng.uniform(0.5, 1.5, 4096)
+    x = rng.normal(size=4096)
+    estimate = reblock(x, w)
+    assert estimate.mean == pytest.approx(np.sum(w * x) / np.sum(w))
+    residual = w * (x - estimate.mean) / w.mean()
+    assert estimate.error == pytest.approx(residual.std() / 64, rel=0.15)
+
+
+def test_the_transient_is_found():
+    n, length = 1000, 100
+    t = np.arange(n)
+    x = autoregressive(n, 0.3) + 30 * np.exp(-t / 20)
+    start = equilibration(x)
+    # The transient is below the noise of one sample after 20·ln 30 = 68 steps.
+    assert 40 <= start <= 3 * length
+    assert equilibration(autoregressive(n, 0.3, 7)) < n // 4
+
+
+def test_a_constant_series_has_no_error():
+    estimate = reblock(np.full(64, 3.5))
+    assert (estimate.mean, estimate.error) == (3.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [(-0.514378, 0.00021, "-0.51438(21)"), (12.3, 1.1, "12.3(11)"), (1.0, 0.0, "1(0)")],
+)
+def test_short_form(value, error, text):
+    assert statistics.with_error(value, error) == text

@@ -1,0 +1,195 @@
+"""VMC against energies that are known exactly."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zitter
+from zitter import checks, loop
+from zitter.qmc import (
+    ElectronGas,
+    MomentumDensity,
+    P,
+    PairCorrelation,
+    SlaterJastrow,
+    StructureFactor,
+    Trap,
+    U,
+    variational,
+    vmc,
+)
+from zitter.qmc.sweep import DriftDiffusion, GaussianSteps, _offer
+
+HARTREE_FOCK = {
+    # system → (t, x): E = t/r_s² + x/r_s per electron
+    ("sc", 3, 14): (1.12091287, -0.51437854),
+    ("sc", 3, 54): (1.06342000, -0.49417527),
+    ("fcc", 3, 118): (1.07042077, -0.48083416),
+    ("square", 2, 26): (0.52050056, -0.60689980),
+    ("square", 2, 50): (0.50265482, -0.60816779),
+}
+
+
+@pytest.mark.parametrize("system", list(HARTREE_FOCK), ids=str)
+def test_closed_form_of_hartree_fock(system):
+    lattice, dimension, n = system
+    t, x = HARTREE_FOCK[system]
+    for rs in (1.0, 5.0):
+        total, kinetic, potential = ElectronGas(n, rs, dimension, lattice).hartree_fock()
+        # Eight decimal places are printed.
+        assert kinetic == pytest.approx(t / rs**2, abs=5.1e-9)
+        assert potential == pytest.approx(x / rs, abs=5.1e-9)
+        assert total == pytest.approx(kinetic + potential)
+
+
+def run_hartree_fock(system, rs, walkers, blocks, **options):
+    lattice, dimension, n = system
+    t, x = HARTREE_FOCK[system]
+    psi = SlaterJastrow(ElectronGas(n, rs, dimension, lattice))
+    out = vmc(psi, walkers=walkers, blocks=blocks, **options)
+    return out, t / rs**2 + x / rs
+
+
+@pytest.mark.parametrize("system", [("sc", 3, 14), ("square", 2, 26)], ids=str)
+def test_without_jastrow_vmc_is_hartree_fock(system):
+    """At r_s = 10, where the same relative error bar is ten times smaller than at r_s = 1."""
+    out, exact = run_hartree_fock(system, 10.0, 256, 80)
+    assert out.energy_error <= 2e-4
+    assert abs(out.energy - exact) <= 2 * out.energy_error
+    # Plane waves are eigenfunctions of the kinetic energy: no variance there at all.
+    assert np.ptp(out.traces["kinetic"]) < 1e-10
+    assert out.info["determinant_drift"] < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", list(HARTREE_FOCK), ids=str)
+def test_without_jastrow_vmc_is_hartree_fock_for_larger_cells(system):
+    out, exact = run_hartree_fock(system, 5.0, 256, 300)
+    assert out.energy_error <= 2e-4
+    assert abs(out.energy - exact) <= 2 * out.energy_error
+
+
+def test_the_gas_without_interaction_has_no_variance():
+    gas = ElectronGas(14, 1.0, interacting=False)
+    out = vmc(SlaterJastrow(gas), walkers=16, blocks=8, equilibration=10)
+    assert out.energy == pytest.approx(gas.hartree_fock()[1], rel=1e-12)
+    assert out.variance < 1e-18
+
+
+def test_a_twist_makes_complex_orbitals_with_the_right_energy():
+    gas = ElectronGas(8, 10.0, twist=(0.1, 0.25, 0.2), allow_open_shell=True)
+    out = vmc(SlaterJastrow(gas), walkers=256, blocks=80)
+    exact = gas.hartree_fock()[0]
+    assert abs(out.energy - exact) <= 3 * out.energy_error
+    assert out.energy_error < 5e-4
+
+
+def test_estimators_of_the_uncorrelated_gas():
+    """n(k) is a step; g of opposite spins is 1; S(k) follows from the occupied plane waves."""
+    gas = ElectronGas(14, 10.0)
+    measured = [PairCorrelation(10), StructureFactor(2), MomentumDensity(1.3)]
+    out = vmc(SlaterJastrow(gas), walkers=256, blocks=60, estimators=measured)
+    n = out.estimators["momentum_density"]
+    step = np.where(n["x"] < 1, 1.0, 0.0)
+    assert np.all(np.abs(n["mean"] - step) < 4 * n["error"])
+    assert np.all(n["error"] < 0.02)
+    g = out.estimators["pair_correlation"]
+    assert np.all(np.abs(g["mean"][1] - 1) < 4 * g["error"][1])
+    assert g["mean"][0, 0] < 0.1  # Pauli: like spins avoid each other
+    # S(k) = 1 − (2/N)·(pairs of occupied states k apart), 7 occupied states: 2·... by counting.
+    s = out.estimators["structure_factor"]
+    occupied = np.array([[0, 0, 0], *np.eye(3), *-np.eye(3)])
+    for star, length in enumerate((1.0, 2.0**0.5)):
+        pairs = np.linalg.norm(occupied[:, None] - occupied[None], axis=-1)
+        members = {1.0: 6, 2.0**0.5: 12}[length]
+        both = np.sum(np.isclose(pairs, length)) / members
+        assert abs(s["mean"][star] - (1 - 2 * both / 14)) < 4 * s["error"][star]
+
+
+@pytest.mark.parametrize("dynamics", [GaussianSteps(0.8), DriftDiffusion(0.3)], ids=["vmc", "dmc"])
+def test_detailed_balance(dynamics):
+    """|Ψ(a)|² G(a→b) A(a→b) = |Ψ(b)|² G(b→a) A(b→a) for single moves, by running both."""
+    psi = SlaterJastrow(ElectronGas(14, 2.0), [U(order=4), P(stars=1)])
+    psi = psi.with_parameters(psi.parameters + 0.1)
+    dynamics = jax.tree.map(jnp.asarray, dynamics)
+    electron = 3
+
+    def offer(walker, noise, chance):
+        slab = psi.slater.open_block(walker.inverse, jnp.asarray(0), jnp.asarray(0))
+        return _offer(
+            psi, dynamics, walker, slab, electron, electron, jnp.asarray(0), True, noise,
+            jnp.asarray(chance), jnp.float64,
+        )  # fmt: skip
+
+    offer = jax.jit(offer)
+
+    def gradient(walker):
+        if not dynamics.drifts:
+            return None
+        slope, _ = psi.slater.derivatives(walker.r, walker.inverse, jnp.float64)
+        return (slope + psi.jastrow_derivatives(walker.r)[1])[:, electron]
+
+    def noise_between(walker, new):
+        old = walker.r[:, electron]
+        if dynamics.drifts:
+            drift = dynamics.timestep * dynamics.drift(gradient(walker))
+            return (new - old - drift) / jnp.sqrt(dynamics.timestep)
+        return (new - old) / dynamics.width
+
+    checked = 0
+    for seed in range(12):
+        key = jax.random.PRNGKey(seed)
+        a = psi.start(psi.system.start(key, 1)[0])
+        there = jax.random.normal(jax.random.fold_in(key, 1), (3,), jnp.float64)
+        r, _, _, _, _, _, accepted, tally = offer(a, there, 0.0)
+        if not bool(accepted):  # across a node: refused in both directions
+            continue
+        b = psi.start(r)
+        back = noise_between(b, a.r[:, electron])
+        np.testing.assert_allclose(noise_between(a, r[:, electron]), there, atol=1e-10)
+        _, _, _, _, _, _, _, reverse = offer(b, back, 0.0)
+        forward_rate = 2 * a.log - 0.5 * jnp.sum(there**2) + jnp.log(
+            tally.diffused_accepted / tally.diffused
+        )
+        backward_rate = 2 * b.log - 0.5 * jnp.sum(back**2) + jnp.log(
+            reverse.diffused_accepted / reverse.diffused
+        )
+        assert float(forward_rate) == pytest.approx(float(backward_rate), abs=1e-9)
+        checked += 1
+    assert checked >= 4
+
+
+def test_results_survive_a_file(tmp_path):
+    out = vmc(SlaterJastrow(Trap(frequency=1.0, width=0.8)), walkers=64, blocks=32)
+    out.save(tmp_path / "result.h5")
+    loaded = zitter.load(tmp_path / "result.h5")
+    assert (loaded.energy, loaded.energy_error) == (out.energy, out.energy_error)
+    assert loaded.summary() == out.summary()
+    assert out.energy == pytest.approx(1.5 + 0.5 * 0.04 * 1.5 / 0.8, abs=4 * out.energy_error)
+
+
+def test_a_stopped_run_resumes_to_the_same_numbers(tmp_path, monkeypatch):
+    psi = SlaterJastrow(Trap(frequency=1.0, width=0.8))
+    options = dict(walkers=64, blocks=32, stride=1, equilibration=10)
+    whole = vmc(psi, **options)
+    # Save after each segment, and break off in the middle of the measurements.
+    keep = loop.Checkpoint
+    monkeypatch.setattr(
+        variational.loop, "Checkpoint", lambda folder, signature: keep(folder, -1.0, signature)
+    )
+    monkeypatch.setattr(variational, "guard", lambda s, d: "Broken off." if d > 10 else None)
+    with pytest.raises(checks.RunError, match="Broken off"):
+        vmc(psi, **options, checkpoint=tmp_path)
+    monkeypatch.undo()
+    resumed = vmc(psi, **options, checkpoint=tmp_path, resume=True)
+    np.testing.assert_array_equal(resumed.traces["energy"], whole.traces["energy"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_single_precision_agrees():
+    out, exact = run_hartree_fock(("sc", 3, 14), 10.0, 256, 80, precision="single")
+    assert out.info["precision"] == "single"
+    assert abs(out.energy - exact) <= 3 * out.energy_error

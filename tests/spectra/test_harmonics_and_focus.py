@@ -1,0 +1,104 @@
+"""Harmonic spectra of signals with known content; focal averages of known powers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import spectra
+
+OMEGA = 0.057
+TIMES = np.linspace(0.0, 8 * 2 * np.pi / OMEGA, 4001)
+
+
+def comb(orders, strengths, derivative):
+    """Harmonics under a smooth envelope, or a derivative of their sum by finite differences."""
+    envelope = np.sin(np.pi * TIMES / TIMES[-1]) ** 4
+    signal = sum(s * np.cos(n * OMEGA * TIMES) for n, s in zip(orders, strengths, strict=True))
+    signal = envelope * signal
+    for _ in range(derivative):
+        signal = np.gradient(signal, TIMES, edge_order=2)
+    return signal
+
+
+def test_the_three_forms_agree():
+    forms = {"dipole": 0, "velocity": 1, "acceleration": 2}
+    results = [
+        spectra.harmonic_spectrum(TIMES, comb([3, 5], [1.0, 0.1], d), OMEGA, form, "boxcar").at(5)
+        for form, d in forms.items()
+    ]
+    # np.gradient is second order: (5ωΔt)²/6 = 1e-3 for each derivative, squared in S.
+    np.testing.assert_allclose(results, results[0], rtol=6e-3)
+
+
+def test_strength_of_a_line():
+    spectrum = spectra.harmonic_spectrum(TIMES, comb([3], [2.0], 0), OMEGA, "acceleration")
+    # Parseval: ∫|a(ω)|² dω = π ∫ (w·signal)² dt over positive frequencies.
+    window = np.hanning(len(TIMES))
+    expected = np.pi * np.trapezoid((window * comb([3], [2.0], 0)) ** 2, TIMES)
+    assert spectrum.at(3.0, 2.0) == pytest.approx(expected, rel=1e-3)
+
+
+def test_cutoff_of_a_made_plateau():
+    orders = np.arange(1, 61, 2)
+    levels = np.where(orders <= 25, -3.0, -3.0 - 0.5 * (orders - 25))  # log10 S per order
+    signal = comb(orders, 10 ** (levels / 2), 0)
+    found = spectra.harmonic_spectrum(TIMES, signal, OMEGA).cutoff()
+    assert found == pytest.approx(27.0, abs=0.5)  # a decade below 25's level
+
+
+def test_cutoff_law():
+    assert spectra.cutoff_energy(0.5, 0.2195) == pytest.approx(1.1958, abs=1e-4)
+
+
+def test_harmonic_refusals():
+    with pytest.raises(zt.InputError, match="times: must be equally spaced"):
+        spectra.harmonic_spectrum(np.array([0.0, 1.0, 3.0, 4.0]), np.zeros(4), OMEGA)
+    with pytest.raises(zt.InputError, match="times: must be closer than half a period"):
+        spectra.harmonic_spectrum(np.arange(8) * 100.0, np.zeros(8), OMEGA)
+    with pytest.raises(zt.InputError, match="form: must be one of"):
+        spectra.harmonic_spectrum(TIMES, np.zeros(4001), OMEGA, "jerk")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("power", [3, 6])
+def test_focal_average_of_a_power(power):
+    intensities = np.geomspace(1e-3, 1.0, 40)
+    found = spectra.focal_average(intensities, intensities**power)
+    # ∫₀¹ I^n (2I + 1)√(1 − I)/I^{5/2} dI by Euler's beta function
+    from scipy.special import beta
+
+    expected = 2 * beta(power - 0.5, 1.5) + beta(power - 1.5, 1.5)
+    assert found == pytest.approx(expected, rel=2e-4)
+    thin = spectra.focal_average(intensities, intensities**power, "slice")
+    assert thin == pytest.approx(1 / power, rel=1e-6)
+
+
+def test_focal_average_keeps_the_axes_of_spectra():
+    intensities = np.geomspace(0.1, 1.0, 5)
+    values = np.stack([intensities**2, intensities**3], axis=1)
+    assert spectra.focal_average(intensities, values).shape == (2,)
+    with pytest.raises(zt.InputError, match="intensities: must be positive and rise"):
+        spectra.focal_average([1.0, 0.5], [1.0, 1.0])
+    with pytest.raises(zt.InputError, match="values: must have one entry for each intensity"):
+        spectra.focal_average([0.5, 1.0], [1.0, 1.0, 1.0])
+
+
+@pytest.mark.slow
+def test_hydrogen_at_800_nm_has_its_plateau_and_cutoff():
+    radial = zt.RadialBSplines(160, 7, 80.0, "graded", first=0.3, grading=10.0)
+    basis = zt.SphericalBasis(radial, 20)
+    pulse = zt.SineSquared(cycles=4, wavelength="800 nm", intensity="1e14 W/cm^2")
+    terms = [zt.Kinetic(), zt.Coulomb(Z=1), zt.LengthGauge(pulse), zt.ComplexAbsorber(30.0)]
+    H = zt.discretize(zt.Model(terms), basis)
+    ground = zt.eigenstates(H.static, 1).states[0]
+    end = float(pulse.duration)
+    run = zt.evolve(H, ground, (0.0, end), 0.05, zt.AngularSplit(), [zt.Acceleration()], 10)
+    spectrum = spectra.harmonic_spectrum(
+        run.times, run.observables["acceleration"][:, 2], pulse.frequency
+    )
+    law = spectra.cutoff_energy(0.5, float(pulse.ponderomotive_energy)) / float(pulse.frequency)
+    # The quantum correction adds 0.32 Ip, three orders (Lewenstein et al., PRA 49, 2117 (1994)).
+    assert law - 1 < spectrum.cutoff() < law + 4
+    # Beyond the cutoff the spectrum falls by more than five decades within ten orders.
+    assert spectrum.at(35, 2.0) < 1e-5 * spectrum.at(17, 2.0)

@@ -1,0 +1,141 @@
+"""Photoelectrons in the one-photon limit, where everything is known, and of a short-range atom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from systems import hydrogen
+from zitter import spectra
+from zitter.spectra.continuum import wkb_wave_number
+
+ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
+RADIAL = zt.RadialBSplines(120, 7, 90.0, "graded", first=0.4, grading=8.0)
+BASIS = zt.SphericalBasis(RADIAL, 2)
+PULSE = zt.SineSquared(cycles=8, frequency=0.9, intensity="1e11 W/cm^2")
+ENERGIES = np.array([0.3, 0.4, 0.45])
+
+
+@pytest.fixture(scope="module")
+def atom():
+    return zt.discretize(zt.Model(ATOM), BASIS)
+
+
+@pytest.fixture(scope="module")
+def states(atom):
+    return zt.eigenbasis(atom, energy_max=15.0)
+
+
+def ionized(states, gauge):
+    H = zt.discretize(zt.Model([zt.FieldFree(), gauge(PULSE)]), states)
+    method = zt.Taylor(tol=1e-12, scheme=zt.CommutatorFree4())
+    end = float(PULSE.duration)
+    return zt.evolve(H, states.state(0), (0.0, end), 0.1, method, save_every=10**6).final
+
+
+@pytest.fixture(scope="module")
+def final(states):
+    return ionized(states, zt.VelocityGauge)
+
+
+def test_yield_is_cross_section_times_fluence(states, final):
+    energies = np.linspace(0.01, 1.5, 600)
+    expected = np.trapezoid(hydrogen.one_photon_density(PULSE, energies), energies)
+    # Depletion and two photons change it by about the yield itself, 4e-5.
+    assert spectra.ionization_yield(states, final) == pytest.approx(expected, rel=2e-4)
+
+
+def test_gauges_agree(states, final):
+    length = ionized(states, zt.LengthGauge)
+    yields = [spectra.ionization_yield(states, psi) for psi in (length, final)]
+    assert yields[0] == pytest.approx(yields[1], rel=1e-6)
+
+
+def test_spectrum_from_the_density_of_states(states, final):
+    levels = np.asarray(states.energies[1])
+    inside = levels[(levels > 0.25) & (levels < 0.55)]
+    pes = spectra.photoelectron_spectrum(states, final, inside)
+    # At the box's own energies: the spacing's curvature costs about (ΔE/E)²/6 = 1e-3.
+    np.testing.assert_allclose(pes.total, hydrogen.one_photon_density(PULSE, inside), rtol=2e-3)
+    assert pes.per_l[1].sum() == pytest.approx(pes.total.sum(), rel=1e-4)
+    whole = spectra.photoelectron_spectrum(states, final)
+    assert whole.probability == pytest.approx(spectra.ionization_yield(states, final), rel=0.02)
+
+
+def test_amplitudes_at_any_energy(atom, states, final):
+    psi = states.on_parent(final)
+    found, phases = spectra.amplitudes(atom, psi, ENERGIES)
+    expected = hydrogen.one_photon_density(PULSE, ENERGIES)
+    np.testing.assert_allclose(np.abs(found[1]) ** 2, expected, rtol=2e-4)
+    # Hydrogen has no short-range part: δ_l = 0.
+    for row, l in zip(phases, BASIS.l, strict=True):
+        np.testing.assert_allclose(row, spectra.coulomb_phase(l, ENERGIES), atol=1e-9)
+
+
+def test_window_operator(atom, states, final):
+    psi = states.on_parent(final)
+    # γ above the level spacing (0.03) and below the width of the line (0.1).
+    pes = spectra.window_spectrum(atom, psi, np.linspace(0.1, 0.8, 36), 0.035)
+    assert pes.probability == pytest.approx(spectra.ionization_yield(states, final), rel=0.03)
+
+
+def test_angles(atom, states, final):
+    psi = states.on_parent(final)
+    angular = spectra.angular_spectrum(atom, psi, ENERGIES)
+    # One photon from an s state: dP/dΩ ∝ cos²θ, β₂ = 2; other l enter with 1e-4.
+    np.testing.assert_allclose(angular.asymmetry(), 2.0, atol=2e-3)
+    total = 2 * np.pi * np.trapezoid(angular.density * np.sin(angular.angles), angular.angles)
+    np.testing.assert_allclose(total, hydrogen.one_photon_density(PULSE, ENERGIES), rtol=1e-3)
+    k = np.sqrt(2 * ENERGIES)[:, None]
+    np.testing.assert_allclose(angular.momentum_density * k, angular.density, rtol=1e-14)
+
+
+def test_bound_populations(states, final):
+    l, energies, populations = spectra.bound_populations(states, final)
+    assert (l[0], energies[0]) == (0, pytest.approx(-0.5, abs=1e-8))
+    assert populations.sum() + spectra.ionization_yield(states, final) == pytest.approx(1.0)
+    assert energies.max() < 0
+
+
+def test_flux_through_a_sphere_gives_the_same_spectrum():
+    # A Yukawa atom: no Coulomb tail, so t-SURFF and projection are both exact.
+    splines = zt.RadialBSplines(70, 7, 70.0, "graded", first=0.5, grading=8.0)
+    basis = zt.SphericalBasis(splines, 2)
+    pulse = zt.SineSquared(cycles=3, frequency=1.1, intensity="1e13 W/cm^2")
+    terms = [zt.Kinetic(), zt.Potential(lambda r: -1.9 * np.exp(-r) / r), zt.VelocityGauge(pulse)]
+    H = zt.discretize(zt.Model(terms), basis)
+    ground = zt.eigenstates(H.static, 1).states[0]
+    run = zt.evolve(
+        H, ground, (0.0, 60.0), 0.05, zt.CrankNicolson(1e-9), [zt.Surface(12.0)], save_every=4
+    )
+    during = zt.evolve(
+        H, ground, (0.0, float(pulse.duration)), 0.05, zt.CrankNicolson(1e-9), save_every=10**6
+    )
+    energies, angles = np.array([0.5, 0.65]), np.linspace(0, np.pi, 5)
+    flux = spectra.flux_spectrum(run, basis, pulse, 12.0, energies, angles)
+    exact = spectra.angular_spectrum(H.static, during.final, energies, angles, charge=0.0)
+    # Slow electrons that have not passed 12 bohr by t = 60 leave about 1 %.
+    forward = [0, 1, 3, 4]  # nothing goes out at 90 degrees
+    np.testing.assert_allclose(flux.density[:, forward], exact.density[:, forward], rtol=0.02)
+    with pytest.raises(zt.InputError, match="save_every: must record the surface at least every"):
+        spectra.flux_spectrum(run, basis, pulse, 12.0, [20.0])
+
+
+def test_warnings_say_the_numbers(states, final):
+    with pytest.warns(spectra.ConvergenceWarning, match=r"lmax = 2 is too small: the last l holds"):
+        spectra.check_lmax(states, final, limit=1e-15)
+    with pytest.warns(
+        spectra.ConvergenceWarning, match=r"rmax = 90 bohr is too small: an electron"
+    ):
+        spectra.check_box(states, PULSE, "100 eV")
+    assert spectra.check_box(states, PULSE, 0.5) == pytest.approx(float(PULSE.duration))
+
+
+def test_refusals(atom, states, final):
+    with pytest.raises(zt.InputError, match="psi: must have the shape of the basis"):
+        spectra.ionization_yield(states, np.zeros((2, 2)))
+    with pytest.raises(zt.InputError, match="energies: must be positive"):
+        spectra.angular_spectrum(atom, states.on_parent(final), [-0.1])
+    with pytest.raises(zt.InputError, match="over the centrifugal barrier of l = 30"):
+        wkb_wave_number(20.0, 30, 0.1, 1.0)

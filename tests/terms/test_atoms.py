@@ -1,0 +1,104 @@
+"""Atoms with one active electron: ionization energies, central potentials on splines, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zitter as zt
+
+# First ionization energies in eV (NIST Atomic Spectra Database, fine structure averaged over the
+# ion's ground level).
+NOBLE = {"He": 24.587, "Ne": 21.565, "Ar": 15.760, "Xe": 12.130, "Rb": 4.177}
+ALKALI = {"Li": 5.392, "Na": 5.139, "K": 4.341, "Rb": 4.177, "Cs": 3.894}
+# The core needs a fine start: 1s of xenon has the size 1/54.
+CORE = zt.RadialBSplines(120, 7, 50.0, "graded", first=0.005, grading=8.0)
+
+
+def valence_energy(term):
+    l, below = term.valence
+    H = zt.discretize(zt.Model([zt.Kinetic(), term]), zt.SphericalBasis(CORE, l))
+    return zt.channel_states(H, below + 1)[0][l, below] * 27.211386245981
+
+
+@pytest.mark.parametrize("name", NOBLE)
+def test_tong_lin_ionization_energies(name):
+    # The paper's fits give these energies within 0.3 %.
+    assert -valence_energy(zt.TongLin(name)) == pytest.approx(NOBLE[name], rel=3e-3)
+
+
+@pytest.mark.parametrize("name", NOBLE)
+def test_tong_lin_sees_the_bare_nucleus(name):
+    charge = {"He": 2, "Ne": 10, "Ar": 18, "Xe": 54, "Rb": 37}[name]
+    r = 1e-7
+    assert -r * float(zt.TongLin(name).central(r)) == pytest.approx(charge, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ALKALI)
+def test_marinescu_ionization_energies(name):
+    # The fits reproduce measured levels to about 1e-4.
+    assert -valence_energy(zt.Marinescu(name)) == pytest.approx(ALKALI[name], rel=2e-4)
+
+
+def test_alkali_potential_depends_on_l():
+    term = zt.Marinescu("Na")
+    r = np.array([1.0])
+    assert term.central(r, 0) != term.central(r, 1)
+    assert term.central(r, 3) == term.central(r, 7)
+
+
+def test_own_coefficients_and_refusals():
+    bare = zt.TongLin(coefficients=[0, 1, 0, 1, 0, 1])
+    assert -valence_energy(bare) == pytest.approx(13.6056931, abs=1e-6)
+    with pytest.raises(zt.InputError, match="atom: must be one of 'He', 'Ne'"):
+        zt.TongLin("Og")
+    with pytest.raises(zt.InputError, match="atom: must be given"):
+        zt.TongLin()
+    with pytest.raises(zt.InputError, match="atom: must be one of 'Li'"):
+        zt.Marinescu("He")
+    with pytest.raises(zt.Unsupported, match="the atom needs a SphericalBasis"):
+        zt.discretize(zt.Model([zt.Kinetic(), zt.TongLin("He")]), zt.Grid(16, 0.5))
+    with pytest.raises(zt.Unsupported, match="write the atom as Kinetic"):
+        zt.discretize(zt.Model([zt.FieldFree()]), zt.Grid(16, 0.5))
+
+
+BASIS = zt.SphericalBasis(zt.RadialBSplines(40, 7, 14.0), 2)
+
+
+@pytest.mark.parametrize(
+    "potential",
+    [
+        zt.Harmonic(1.0),
+        zt.Potential(lambda r: 0.5 * r**2),
+        zt.Potential(expression="0.5*r**2"),
+    ],
+    ids=["harmonic", "function", "expression"],
+)
+def test_oscillator_levels(potential):
+    energies, _ = zt.channel_states(zt.discretize(zt.Model([zt.Kinetic(), potential]), BASIS), 2)
+    # E = 2n + l + 3/2
+    np.testing.assert_allclose(energies, [[1.5, 3.5], [2.5, 4.5], [3.5, 5.5]], atol=1e-9)
+
+
+def test_soft_core_potential():
+    term = zt.SoftCoulomb(Z=2.0, softening=0.5)
+    H = zt.discretize(zt.Model([zt.Kinetic(), term]), BASIS)
+    same = zt.discretize(
+        zt.Model([zt.Kinetic(), zt.Potential(lambda r: -2 / np.sqrt(r**2 + 0.5))]), BASIS
+    )
+    np.testing.assert_allclose(H.fixed.bands, same.fixed.bands, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("term", "error", "sentence"),
+    [
+        (zt.Harmonic([1.0, 2.0, 3.0]), zt.InputError, "frequency: must be one number"),
+        (zt.Potential(expression="x**2"), zt.InputError, "must be a function of r alone"),
+        (zt.Coulomb(centers=[[0, 0, 1.0]]), zt.Unsupported, "one centre, at rest in the origin"),
+        (zt.Potential(lambda r: 1 / (r * 0)), zt.InputError, "must be finite for 0 < r"),
+        (zt.ComplexAbsorber(20.0), zt.InputError, r"width: must be below rmax \(14\)"),
+    ],
+)
+def test_what_is_not_central_is_refused(term, error, sentence):
+    with np.errstate(divide="ignore"), pytest.raises(error, match=sentence):
+        zt.discretize(zt.Model([zt.Kinetic(), term]), BASIS)

@@ -1,0 +1,74 @@
+"""Files: whole or not at all, the same after a round trip, readable by others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import io
+
+
+def dataset():
+    x = np.linspace(0, 1, 4)
+    psi = np.exp(1j * x).astype(np.complex64)
+    return io.Dataset(
+        {
+            "x": io.Variable(x, ("x",), "bohr", "place"),
+            "psi": io.Variable(psi, ("x",), "a.u.", "state"),
+            "history": io.Variable(np.outer([1, 2, 3], psi), ("step", "x")),
+            "count": io.Variable(np.arange(3), ("step",), "1"),
+            "alone": io.Variable(np.float64(2.5), ()),
+        },
+        {"kind": "test", "numbers": {"a": 1, "b": [1.5, None]}},
+    )
+
+
+def test_round_trip(tmp_path):
+    io.write(tmp_path / "a.h5", dataset())
+    read = io.read(tmp_path / "a.h5")
+    for name, variable in dataset().variables.items():
+        again = read.variables[name]
+        assert again.dims == tuple(variable.dims)
+        assert again.data.dtype == np.asarray(variable.data).dtype
+        assert np.array_equal(again.data, variable.data)
+        assert (again.units, again.long_name) == (variable.units, variable.long_name)
+    assert read.attributes["kind"] == "test"
+
+
+def test_xarray_reads_the_file(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    io.write(tmp_path / "a.h5", dataset())
+    with xarray.open_dataset(tmp_path / "a.h5", engine="h5netcdf") as data:
+        assert data["psi"].dims == ("x", "complex")
+        assert data["history"].dims == ("step", "x", "complex")
+        assert data["psi"].attrs["units"] == "a.u."
+        np.testing.assert_allclose(data["x"].values, np.linspace(0, 1, 4))
+        np.testing.assert_array_equal(data["count"].values, [0, 1, 2])
+        assert "step" not in data.coords  # a dimension without coordinate values
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a.h5"
+    io.write(path, dataset())
+    before = path.read_bytes()
+    broken = dataset()
+    broken.variables["more"] = io.Variable(np.zeros(7), ("x",))  # x has length 4
+    with pytest.raises(ValueError, match="dimension x"):
+        io.write(path, broken)
+    with pytest.raises(RuntimeError, match="disk"), io.whole_file(path) as temporary:
+        temporary.write_bytes(b"half")
+        raise RuntimeError("disk full")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_unreadable_files_get_one_sentence(tmp_path):
+    (tmp_path / "text.h5").write_text("no")
+    with pytest.raises(zt.InputError, match="file: must be a readable result file"):
+        io.read(tmp_path / "text.h5")
+    with pytest.raises(zt.InputError, match="file: must exist"):
+        zt.load(tmp_path / "missing.h5")
+    io.write(tmp_path / "other.h5", dataset())
+    with pytest.raises(zt.InputError, match="file: must be a zitter result"):
+        zt.load(tmp_path / "other.h5")

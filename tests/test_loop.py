@@ -1,0 +1,134 @@
+"""The driver: cuts change no bit, guards end runs, checkpoints continue them."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import systems
+import zitter as zt
+from zitter import checks, loop, solve
+
+
+def logistic(context, state):
+    """A chaotic map: one wrong bit shows after fifty steps."""
+    return context * state * (1 - state), {"value": state}
+
+
+def driven(**options):
+    return loop.drive(logistic, jnp.float64(3.9), jnp.float64(0.3), 300, **options)
+
+
+def test_records_are_the_sequence():
+    x, expected = 0.3, []
+    for _ in range(20):
+        expected.append(x)
+        x = 3.9 * x * (1 - x)
+    np.testing.assert_allclose(driven().records["value"][:20], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-4, 10.0])
+def test_the_length_of_segments_changes_no_bit(seconds):
+    whole = driven()
+    cut = driven(segment_seconds=seconds)
+    assert np.array_equal(cut.records["value"], whole.records["value"])
+    assert float(cut.state) == float(whole.state)
+
+
+def test_host_visits_come_at_their_multiples():
+    seen = []
+
+    def visit(state, done):
+        seen.append(done)
+        return {"state": state}
+
+    outcome = driven(visit=visit, visit_every=70)
+    assert seen == [0, 70, 140, 210, 280]
+    expected = outcome.records["value"][[0, 70, 140, 210, 280]]
+    assert np.array_equal(outcome.visits["state"], expected)
+
+
+def test_a_guard_ends_the_run_with_its_sentence():
+    def guard(state, done):
+        return "Enough." if done >= 10 else None
+
+    with pytest.raises(checks.RunError, match=r"Enough\. Nothing was saved"):
+        driven(guard=guard)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("at", [1, 37, 299])
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path, at):
+    def guard(state, done):
+        if done >= at and not resumed:
+            raise Stop
+        return None
+
+    whole = driven()
+    resumed = False
+    checkpoint = loop.Checkpoint(tmp_path / "checkpoint", every=0.0, signature="logistic")
+    with pytest.raises(Stop):
+        driven(guard=guard, checkpoint=checkpoint, segment_seconds=1e-9)
+    resumed = True
+    again = driven(guard=guard, checkpoint=checkpoint, resume=True)
+    assert again.resumed_at < at
+    assert np.array_equal(again.records["value"], whole.records["value"])
+    assert float(again.state) == float(whole.state)
+
+
+def test_resume_refuses_another_run_s_checkpoint(tmp_path):
+    first = loop.Checkpoint(tmp_path / "c", every=0.0, signature="one")
+    driven(checkpoint=first)
+    with pytest.raises(zt.InputError, match="resume: must continue the same run"):
+        driven(checkpoint=loop.Checkpoint(tmp_path / "c", signature="two"), resume=True)
+
+
+def test_evolve_stops_at_nan():
+    """A potential that turns infinite at t = 0.5: the run ends and says when."""
+    grid = zt.Grid(16, 0.5)
+    term = zt.Potential(lambda x, t: x / jnp.where(t > 0.5, 0.0, 1.0) ** 2)
+    H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid)
+    with pytest.raises(zt.RunError, match="became infinite or NaN"):
+        zt.evolve(H, np.exp(-(grid.points(0) ** 2)), (0.0, 1.0), 0.01, zt.SplitOperator())
+
+
+def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):
+    """Also observables recorded on host visits, and a propagator with memory."""
+    system = systems.driven_oscillator()
+    observables = [zt.Norm(), zt.Position(), zt.Density(every=4)]
+
+    def run(**options):
+        return zt.evolve(
+            system.H,
+            system.start,
+            (0.0, 1.5),
+            0.01,
+            zt.Lanczos(12),
+            observables,
+            save_every=5,
+            checkpoint_every=0.0,
+            **options,
+        )
+
+    whole = run()
+    folder = tmp_path / "checkpoint"
+
+    def killed(self, state, done):
+        if done >= 13:
+            raise Stop
+
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(solve._Watcher, "guard", killed)
+        run(checkpoint=folder)
+    assert (folder / "state.h5").exists()
+    again = run(checkpoint=folder, resume=True)
+    for name in whole.observables:
+        assert np.array_equal(again.observables[name], whole.observables[name])
+    assert np.array_equal(np.asarray(again.final), np.asarray(whole.final))
+    assert again.info["error_estimate"] == whole.info["error_estimate"]
+    loop.Checkpoint(folder).clear()
+    assert not folder.exists()

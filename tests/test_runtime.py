@@ -1,0 +1,130 @@
+"""Precision, device and mesh: chosen explicitly, checked before anything is set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import jax
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import runtime
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    yield
+    runtime.configure(precision="double")
+
+
+def in_new_process(code: str, **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | environment,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_sets_nothing():
+    code = """
+        import jax, zitter
+        zitter.Grid
+        print(jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision)
+        zitter.Grid(8, 0.1)
+        print(jax.config.jax_enable_x64)
+    """
+    assert in_new_process(code).split() == ["False", "None", "True"]
+
+
+@pytest.mark.parametrize(
+    "precision, products, real, complex_",
+    [
+        ("double", "highest", np.float64, np.complex128),
+        ("single", "highest", np.float32, np.complex64),
+        ("tf32", "tensorfloat32", np.float32, np.complex64),
+    ],
+)
+def test_precision(precision, products, real, complex_):
+    chosen = zt.configure(precision)
+    assert jax.config.jax_default_matmul_precision == products
+    assert jax.config.jax_enable_x64  # tables, times and sums stay in double
+    assert (chosen.real_dtype, chosen.complex_dtype) == (np.dtype(real), np.dtype(complex_))
+    assert runtime.describe()["precision"] == precision
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"precision": "half"}, "precision: must be one of"),
+        ({"device": "abacus"}, "device: must be one of this machine's devices"),
+        ({"device": "cpu:99"}, "device: must have an index below"),
+        ({"mesh": {"space": 64}}, "mesh: must not ask for more"),
+        ({"mesh": {"space": 0}}, "mesh.space: must be at least 1"),
+        ({"mesh": 4}, "mesh: must be a dict"),
+    ],
+)
+def test_refusals_change_nothing(given, message):
+    zt.configure("single")
+    with pytest.raises(zt.InputError, match=message):
+        zt.configure(**({"precision": "tf32"} | given))
+    assert runtime.settings().precision == "single"
+    assert jax.config.jax_default_matmul_precision == "highest"
+
+
+def test_device_by_name():
+    assert zt.configure(device="cpu").device.platform == "cpu"
+
+
+MESH = """
+    import jax, jax.numpy as jnp, numpy as np
+    import zitter as zt
+    from zitter import solve
+
+    def run(mesh):
+        zt.configure(mesh=mesh)
+        pulse = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=1)
+        results = []
+        for order, propagator in ((4, zt.Taylor(12)), ("spectral", zt.MatrixExponential())):
+            grid = zt.Grid(64, 0.4)
+            terms = [zt.Kinetic(order=order), zt.SoftCoulomb(), zt.LengthGauge(pulse)]
+            H = zt.discretize(zt.Model(terms), grid)
+            psi = grid.normalize(jnp.exp(-grid.points(0) ** 2 + 0j))
+            plan = solve.prepare(H, psi.dtype, (0.0, 1.0), 0.02, propagator, [zt.Dipole()])
+            sol = plan.run(psi)
+            results.append((np.asarray(sol.final), sol.observables["dipole"]))
+            if mesh:
+                assert len(sol.final.sharding.device_set) == 2, sol.final.sharding
+                rows = [s.data.shape[0] for s in sol.final.addressable_shards]
+                assert rows == [32, 32], rows
+        if mesh:
+            state = solve._initial(plan.context, psi)
+            rows = [s.data.shape for s in state.memory.addressable_shards]
+            assert rows == [(32, 64), (32, 64)], rows
+        return results
+
+    one, two = run(None), run({"space": 2})
+    for a, b in zip(one, two):
+        for x, y in zip(a, b):
+            np.testing.assert_allclose(x, y, atol=1e-13)
+    print("same")
+"""
+
+
+@pytest.mark.multiprocess
+def test_two_devices_give_the_same_result_as_one():
+    """States and dense matrices are really cut in two; sums in another order differ by rounding."""
+    output = in_new_process(
+        MESH,
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+        NPROC="4",
+        JAX_PLATFORMS="cpu",
+    )
+    assert output.split()[-1] == "same"
