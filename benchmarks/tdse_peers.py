@@ -21,6 +21,7 @@ from common import arguments, finish, record
 import zitter as zt
 
 TARGET = 1e-6
+RUNGS = (1.6, 1.2, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05)
 
 
 def hydrogen():
@@ -67,7 +68,7 @@ def one_dimension() -> list[dict]:
         "zitter, Taylor + Magnus 4": zt.Taylor(tol=1e-10, scheme=zt.CommutatorFree4()),
     }
     for name, propagator in ours.items():
-        found = first_rung(zitter_with(propagator), (0.4, 0.3, 0.2, 0.15, 0.1, 0.05), reference)
+        found = first_rung(zitter_with(propagator), RUNGS, reference)
         rows.append({"solver": name, **found})
 
     # Both peers take E(t) from the same pulse, tabulated so finely that a spline adds no error.

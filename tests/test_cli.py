@@ -157,7 +157,7 @@ class TestRun:
         assert not out.exists()
         period = 2 * np.pi / (2 * np.pi * 137.035999177 / (400e-9 / 5.29177210544e-11))
         assert told["steps"] == np.ceil(2 * period / 0.1)
-        assert told["records"] == told["steps"] // 3 + 1
+        assert told["records"] == -(-told["steps"] // 3) + 1  # every third step, and the end
         # At least ψ twice (in, out), at most a few MB for a grid of 127 points.
         assert 2 * 127 * 16 < told["memory_bytes"] < 5e6
         assert told["seconds_to_run"] > 0
@@ -189,6 +189,13 @@ BAD_INPUT = [
     (["--checkpoint-every", "-3"], "error: --checkpoint-every: must not be negative"),
     (["--bogus"], "error: No such option: --bogus"),
 ]  # fmt: skip
+
+
+def test_an_output_directory_that_cannot_be_made(case, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    code, _, stderr = zitter(capsys, "run", case, "--out", tmp_path / "file" / "out")
+    assert code == 2
+    assert stderr.startswith("error: --out: must be writable")
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD_INPUT)
@@ -258,7 +265,7 @@ class TestOtherCommands:
         code, stdout, _ = zitter(capsys, "show", result, "--json")
         told = json.loads(stdout.strip().splitlines()[-1])
         assert code == 0
-        assert "norm lost" in stdout
+        assert "probability lost" in stdout
         assert told["final"]["norm"] == zt.load(result).observables["norm"][-1]
 
     def test_show_refuses_what_is_no_result(self, tmp_path, capsys):
@@ -286,6 +293,8 @@ class TestOtherCommands:
         assert "softening" in told["$defs"]["SoftCoulomb"]["properties"]
         assert "dt" in told["properties"]["evolve"]["required"]
         assert told["properties"]["evolve"]["properties"].keys().isdisjoint({"H", "psi0"})
+        own = {option["$ref"] for option in told["additionalProperties"]["anyOf"]}
+        assert {"#/$defs/SineSquared", "#/$defs/Breathing", "#/$defs/Lanczos"} <= own
 
     def test_doctor(self, capsys):
         code, stdout, _ = zitter(capsys, "doctor", "--json")

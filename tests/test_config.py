@@ -9,8 +9,8 @@ import zitter as zt
 from zitter import config, initial
 from zitter.checks import InputError
 from zitter.config import document
-from zitter.config.case import fields_of
 from zitter.config.objects import classes, parameters
+from zitter.plot.overviews import _light
 from zitter.propagators.schemes import TimeScheme
 from zitter.terms.trajectories import Trajectory
 
@@ -92,8 +92,14 @@ class TestObjects:
         period = 800e-9 / 5.29177210544e-11 / 137.035999177
         np.testing.assert_allclose(built.options["t"][1], 2 * period + 41.341373335, rtol=1e-9)
 
-    def test_fields_alone(self):
-        assert list(fields_of(config.parse(HEAD))) == ["pump", "probe"]
+    def test_the_light_of_a_picture_is_that_of_the_model(self):
+        """Not the first pulse of the file: here the terms see the sum of two."""
+        light = _light(case(HEAD + EVOLVE))
+        assert [type(f).__name__ for f in light.fields] == ["SineSquared", "Gaussian"]
+        assert _light(case(HEAD.split("[pump]")[0].replace(
+            '{ type = "VelocityGauge", pulse = { type = "FieldSum", fields = ["pump", "probe"] } }',
+            '"Repulsion"',
+        ) + EVOLVE.replace("pump.duration + ", ""))) is None  # fmt: skip
 
     def test_files_are_relative_to_the_input(self, tmp_path):
         np.savez(tmp_path / "v.npz", potential=np.arange(8.0))

@@ -133,6 +133,20 @@ def test_gradient_of_a_population(capsys):
     assert abs(slope / difference - 1) < 1e-6
 
 
+@pytest.mark.slow
+def test_electron_gas(capsys):
+    printed = script("electron-gas", capsys)
+    bare = float(re.findall(r"Hartree–Fock +(\S+)", printed)[0])
+    variational, projected = (
+        float(x) for x in re.findall(r"^  energy +(-\d+\.\d+)\(", printed, re.MULTILINE)
+    )
+    # Exact for the determinant; correlation takes about 0.02 hartree off at r_s = 5, which both
+    # methods find with error bars near 1e-4.
+    assert abs(bare + 0.058039) < 1e-6
+    assert -0.085 < projected < -0.075
+    assert abs(variational - projected) < 0.003
+
+
 def test_hydrogen_photoelectrons(capsys):
     printed = script("hydrogen-photoelectrons", capsys)
     length, velocity = (float(x) for x in re.findall(r"ionization (\S+)", printed))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -57,6 +59,13 @@ def test_a_guard_ends_the_run_with_its_sentence():
         driven(guard=guard)
 
 
+def test_a_stopped_run_tells_time_steps(monkeypatch):
+    """One step of the loop may stand for several of the user's."""
+    monkeypatch.setattr(loop, "_signals", lambda: contextlib.nullcontext(lambda: True))
+    with pytest.raises(loop.Interrupted, match=r"stopped at 8 of 2400 steps"):
+        driven(counted=8)
+
+
 class Stop(Exception):
     pass
 
@@ -76,6 +85,10 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path, at):
     resumed = True
     again = driven(guard=guard, checkpoint=checkpoint, resume=True)
     assert again.resumed_at < at
+    with pytest.raises(zt.InputError, match="resume: must go on to a later end"):
+        loop.drive(
+            logistic, jnp.float64(3.9), jnp.float64(0.3), 2, checkpoint=checkpoint, resume=True
+        )
     assert np.array_equal(again.records["value"], whole.records["value"])
     assert float(again.state) == float(whole.state)
 

@@ -15,7 +15,7 @@ from systems.levels import SIGMA_X
 
 
 def test_records_times_and_states():
-    """103 steps, a record every 10: 10 intervals, the rest, and the end."""
+    """103 steps, a record every 10: at the start, after each ten, and at the end."""
     system = systems.detuned_coupling()
     sol = zt.evolve(
         system.H,
@@ -27,7 +27,7 @@ def test_records_times_and_states():
         save_every=10,
         save_states=True,
     )
-    np.testing.assert_allclose(sol.times, [*np.arange(10) * 0.1, 1.03], atol=1e-14)
+    np.testing.assert_allclose(sol.times, [*np.arange(11) * 0.1, 1.03], atol=1e-14)
     expected = np.array([system.exact(t) for t in sol.times])
     np.testing.assert_allclose(sol.states, expected, atol=1e-12)
     np.testing.assert_allclose(sol.observables["populations"], np.abs(expected) ** 2, atol=1e-12)
@@ -35,7 +35,7 @@ def test_records_times_and_states():
     assert sol.info["steps"] == 103
     assert sol.info["propagator"] == "Taylor"
     assert abs(sol.info["norm_loss"]) < 1e-12
-    assert "Solution: 11 records" in repr(sol)
+    assert "Solution: 12 records" in repr(sol)
 
 
 def test_dt_is_made_to_fit_the_span():
@@ -67,6 +67,7 @@ def test_single_precision_follows_the_state():
     )
     assert sol.final.dtype == jnp.complex64
     assert sol.observables["norm"].dtype == np.float32
+    assert sol.info["precision"] == "single"
     assert system.error(sol.final, 1.0) < 1e-3  # Δt²/24 of the splitting and 50 roundings
 
 
@@ -112,6 +113,15 @@ def test_methods_refuse_what_they_cannot_treat():
     ):
         with pytest.raises(zt.Unsupported):
             zt.evolve(H, np.ones(32), (0.0, 1.0), 0.01, propagator)
+
+
+def test_bounds_hold_for_a_potential_that_equal_samples_meet_at_its_zeros():
+    """128 periods: samples at equal steps would see V(t) only where sin t = 0."""
+    tilted = zt.Potential(expression="3*x*sin(t)")
+    H = zt.discretize(zt.Model([zt.Kinetic(), tilted]), zt.Grid(16, 0.8))
+    low, high = H.changing[0].bounds(0.0, 256 * np.pi)
+    steepest = 3 * 7.5 * 0.8
+    assert low < -steepest < steepest < high < 1.2 * steepest
 
 
 def test_bounds_hold_for_a_pulse_of_many_cycles():
@@ -255,3 +265,28 @@ def test_what_cannot_be_traced_is_refused():
         jax.jit(lambda psi: zt.evolve(H, psi, (0.0, 1.0), 0.1, observables=[zt.Density(5)]).final)(
             jnp.ones(16)
         )
+
+
+STEP_CHECKED = {
+    "split 2": (zt.SplitOperator(2), "spectral", 0.1),
+    "split 4": (zt.SplitOperator(4), "spectral", 0.2),
+    "lanczos": (zt.Lanczos(16), "spectral", 0.1),
+    "magnus": (zt.Lanczos(16, scheme=zt.CommutatorFree4()), "spectral", 0.1),
+    "crank-nicolson": (zt.CrankNicolson(), 8, 0.05),
+    "runge-kutta": (zt.RungeKutta4(), 8, 0.01),
+}
+
+
+@pytest.mark.parametrize("name", STEP_CHECKED)
+def test_step_error_is_the_true_error(name):
+    """Richardson's estimate against a converged run: right within a factor of two."""
+    method, order, dt = STEP_CHECKED[name]
+    pulse = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=2)
+    terms = [zt.Kinetic(order=order), zt.SoftCoulomb(softening=2.0), zt.LengthGauge(pulse)]
+    H = zt.discretize(zt.Model(terms), zt.Grid(63, 0.4))
+    psi = zt.eigenstates(H.static, 1).states[0]
+    span = (0.0, float(pulse.duration))
+    exact = zt.evolve(H, psi, span, 0.01, zt.Lanczos(16, scheme=zt.CommutatorFree4())).final
+    sol = zt.evolve(H, psi, span, dt, method, step_check=True)
+    true = float(H.basis.norm(sol.final - exact))
+    assert 0.5 * true < sol.info["step_error"] < 2 * true

@@ -39,8 +39,9 @@ def energy_errors(
     """Solve again in the same box with 4/3 of the spacing and compare.
 
     The change is taken as it is: for any scheme of third order or better it exceeds the error of
-    the finer grid, which is (4/3)^p − 1 times smaller. Since levels may cross zero error by chance,
-    no state is trusted beyond a tenth of the largest change.
+    the finer grid, which is (4/3)^p − 1 times smaller. Since the change of one level may vanish by
+    chance (the error depends on where a nucleus lies between grid points), no state is trusted
+    beyond half of the largest change.
     """
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Grid)
@@ -51,7 +52,7 @@ def energy_errors(
     return EnergyErrors(
         np.asarray(info["error_bounds"]),
         np.asarray(info.get("box_errors", np.zeros(n))),
-        np.maximum(change, 0.1 * change.max()),
+        np.maximum(change, 0.5 * change.max()),
         np.asarray(coarse.energies),
     )
 

@@ -127,7 +127,12 @@ def to_xarray(dataset: Dataset) -> Any:
     for name, v in dataset.variables.items():
         entry = (v.dims, v.data, {"units": v.units, "long_name": v.long_name})
         (coordinates if v.dims == (name,) else data)[name] = entry
-    return xarray.Dataset(data, coordinates, dataset.attributes)
+    # As in the file: NetCDF knows numbers and text, but no dictionaries.
+    attributes = {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in dataset.attributes.items()
+    }
+    return xarray.Dataset(data, coordinates, attributes)
 
 
 def _stored(variable: Variable) -> tuple[np.ndarray, tuple[str, ...]]:

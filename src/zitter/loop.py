@@ -131,13 +131,15 @@ def drive(
     checkpoint: Checkpoint | None = None,
     resume: bool = False,
     progress: bool = False,
+    counted: int = 1,
     segment_seconds: float = 0.5,
 ) -> Outcome:
     """Run `step(context, state) → (state, record)` `steps` times.
 
     `context` holds what does not change (a pytree: operators, parameters). `guard(state, done)`
     may return a sentence that ends the run; `visit(state, done)` is called on the host whenever
-    `done` is a multiple of `visit_every`, and returns named values to keep.
+    `done` is a multiple of `visit_every`, and returns named values to keep. `counted` is what one
+    step counts for in what people are told.
     """
     started = time.perf_counter()
     _, record_shape = eqx.filter_eval_shape(step, context, state)
@@ -150,6 +152,11 @@ def drive(
         if saved is not None:
             done, state, kept = saved
             pieces = len(kept)
+            if done > steps:
+                raise checks.InputError(
+                    "resume",
+                    f"must go on to a later end, but {checkpoint.folder} has come farther already",
+                )
     resumed_at = done
     unsaved: list[Piece] = []
     last_saved, count = time.perf_counter(), 1
@@ -165,7 +172,10 @@ def drive(
         kept.append(joined)
         unsaved, last_saved = [], time.perf_counter()
 
-    with _signals() as asked_to_stop, _progress(progress, label, steps, done) as advance:
+    with (
+        _signals() as asked_to_stop,
+        _progress(progress, label, steps * counted, done * counted) as advance,
+    ):
         while done < steps:
             count = min(count, capacity, steps - done)
             if visit_every:
@@ -182,11 +192,12 @@ def drive(
                 raise checks.RunError(f"{problem} {saved_in(checkpoint)}")
             if visit is not None and visit_every and done % visit_every == 0:
                 piece.visits = _stacked(visit(state, done))
-            advance(done)
+            advance(done * counted)
             if asked_to_stop():
                 save()
                 raise Interrupted(
-                    f"stopped at {done} of {steps} steps on request. {saved_in(checkpoint)}"
+                    f"stopped at {done * counted} of {steps * counted} steps on request. "
+                    f"{saved_in(checkpoint)}"
                 )
             if checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every:
                 save()

@@ -1,5 +1,6 @@
 """The public names, one explicit list: what `import zitter as zt` offers as `zt.Grid` and so on."""
 
+from zitter import qmc
 from zitter.accuracy import energy_errors
 from zitter.bases import (
     Basis,
@@ -193,6 +194,7 @@ __all__ = [
     "energy_errors",
     "evolve",
     "load",
+    "qmc",
     "read_cube",
     "read_eigenbasis",
     "write_cube",

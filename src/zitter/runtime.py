@@ -140,17 +140,23 @@ def memory_limit(device: Any = None) -> int | None:
     return stats.get("bytes_limit")
 
 
-def describe() -> dict[str, str]:
-    """Device, precision and versions, as written into every file."""
+def describe(dtype: Any = None) -> dict[str, str]:
+    """Device, precision and versions, as written into every file.
+
+    A run follows the `dtype` of its initial state, which need not be that of the settings.
+    """
     import zitter
 
     now = settings()
+    precision = now.precision
+    if dtype is not None and jnp.finfo(dtype).bits != jnp.finfo(now.real_dtype).bits:
+        precision = "double" if jnp.finfo(dtype).bits == 64 else "single"
     kind = getattr(now.device, "device_kind", now.device.platform)
     return {
         "zitter": zitter.__version__,
         "jax": jax.__version__,
         "device": str(kind) if now.device.platform != "cpu" else "cpu",
-        "precision": now.precision,
+        "precision": precision,
         "mesh": str(dict(now.mesh.shape)) if now.mesh else "",
     }
 

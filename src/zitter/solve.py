@@ -21,6 +21,7 @@ from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
 from zitter.observables.base import Observable
+from zitter.operators.base import Unsupported, cast_reals
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
 from zitter.propagators.lanczos import Lanczos
@@ -43,6 +44,7 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     if walls is not None:
         info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
         warn_of_small_box(*walls)
+    states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
     return Eigenstates(np.asarray(energies), states, residuals, info, H.basis.axes())
 
@@ -77,6 +79,7 @@ def evolve(
     save_every: int | None = None,
     *,
     save_states: bool = False,
+    step_check: bool = False,
     progress: bool = False,
     checkpoint: str | Path | loop.Checkpoint | None = None,
     checkpoint_every: float = 30.0,
@@ -84,12 +87,17 @@ def evolve(
 ) -> Solution:
     """Solve i dψ/dt = H(t)ψ from t[0] to t[1] in steps of (at most) `dt`.
 
-    Observables (and with `save_states` ψ itself) are recorded at the start and after every
-    `save_every` steps (default: about 1000 records). Precision follows `psi0`. Inside `jax.grad`
-    or `jax.vmap` the run is one compiled scan without progress, guards or checkpoints.
+    Observables (and with `save_states` ψ itself) are recorded at the start, after every
+    `save_every` steps (default: about 1000 records) and at the end. Precision follows `psi0`.
+    `step_check` repeats the run with twice the step, at half the cost, and puts an estimate of the
+    final state's error by the step size into `info["step_error"]`.
+    Inside `jax.grad` or `jax.vmap` the run is one compiled scan without progress, guards or
+    checkpoints.
     """
     H, psi, propagator = _checked(H, psi0, propagator)
-    plan = prepare(H, psi.dtype, t, dt, propagator, observables, save_every, save_states)
+    plan = prepare(
+        H, psi.dtype, t, dt, propagator, observables, save_every, save_states, step_check
+    )
     return plan.run(psi, progress, checkpoint, checkpoint_every, resume)
 
 
@@ -102,6 +110,7 @@ def prepare(
     observables: Sequence[Observable] = (),
     save_every: int | None = None,
     save_states: bool = False,
+    step_check: bool = False,
     find_eigenstates: Callable[..., Eigenstates] = eigenstates,
 ) -> Plan:
     """All of `evolve` that can be refused, for states of `dtype`; nothing is carried in time yet.
@@ -116,15 +125,16 @@ def prepare(
     dt = (last - first) / steps
     save_every = _record_interval(save_every, steps)
     save_states = checks.boolean("save_states", save_states)
+    step_check = checks.boolean("step_check", step_check)
     H = H.astype(jnp.finfo(dtype).dtype)
-    propagator = propagator.prepare(H, (first, last), dt)
+    given, propagator = propagator, propagator.prepare(H, (first, last), dt)
     _check_observables(observables)
     ready = tuple(o.prepare(H, find_eigenstates) for o in observables)
     inside = tuple(o for o in ready if _in_loop(o))
     context = _Context(
         H, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
-    return Plan(context, ready, jnp.dtype(dtype), steps)
+    return Plan(context, ready, jnp.dtype(dtype), steps, given if step_check else None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,16 +145,23 @@ class Plan:
     observables: tuple[Observable, ...]
     dtype: Any
     steps: int
+    checked_with: Propagator | None = None  # the method as given, where the step is to be checked
 
     @property
     def records(self) -> int:
-        """Records before the last one, which is made of the final state."""
+        """Whole record intervals; the loop makes a record at the start of each."""
         return self.steps // self.context.save_every
 
     @property
+    def tail(self) -> int:
+        """Steps after the last whole interval, so that the run ends where it was asked to."""
+        return self.steps % self.context.save_every
+
+    @property
     def times(self) -> np.ndarray:
-        """The times of all records."""
-        done = np.append(np.arange(self.records) * self.context.save_every, self.steps)
+        """The times of all records: every `save_every` steps, and the end."""
+        done = np.arange(self.records + 1) * self.context.save_every
+        done = np.append(done, self.steps) if self.tail else done
         return self.context.start + done * self.context.dt
 
     def run(
@@ -155,15 +172,14 @@ class Plan:
         checkpoint_every: float = 30.0,
         resume: bool = False,
     ) -> Solution:
-        context, records = self.context, self.records
-        tail = self.steps - records * context.save_every
+        context, records, tail = self.context, self.records, self.tail
         outside = tuple(o for o in self.observables if not _in_loop(o))
         # What a function in H encloses may be traced as well, and shows only in its values.
         if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
             _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
-            state = _advance(context, state, tail)
-            return self._assemble(state, recorded, {}, {})
+            ends = [state, _advance(context, state, tail)] if tail else [state]
+            return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         psi = runtime.shard_first_axis(psi)
         context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
@@ -180,24 +196,46 @@ class Plan:
             checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
             resume=resume,
             progress=progress,
+            counted=context.save_every,
         )
-        state = outcome.state
+        ends = [outcome.state]
         if tail:
-            state = _advance_compiled(context, state, tail)
-        info = _info(context, state, self.steps, psi, time.perf_counter() - started)
+            ends.append(_advance_compiled(context, outcome.state, tail))
+        checked = self._step_error(psi, ends[-1].psi)
+        info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
-        return self._assemble(state, outcome.records, sparse, info)
+        return self._assemble(ends, outcome.records, sparse, info)
 
-    def _assemble(self, state, recorded, sparse, info) -> Solution:
-        """Records at their starts, plus the observables of the final state as the last record."""
-        context, basis = self.context, self.context.H.basis
-        last = _measure_compiled(context, context.observables, state)
+    def _step_error(self, psi: jax.Array, final: jax.Array) -> dict[str, float]:
+        """‖ψ_Δt − ψ_{rΔt}‖/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate."""
+        if self.checked_with is None or self.steps < 2:
+            return {}
+        context, (first, last) = self.context, self.times[[0, -1]]
+        H = context.H
+        try:
+            coarse = prepare(
+                H, self.dtype, (first, last), 2 * context.dt, self.checked_with, (), self.steps
+            )
+        except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
+            return {}
+        ratio = float(coarse.context.dt / context.dt)
+        order = self.checked_with.convergence_order(H)
+        distance = float(H.basis.norm(coarse.run(psi).final - final))
+        return {"step_error": distance / (ratio**order - 1)}
+
+    def _assemble(self, ends, recorded, sparse, info) -> Solution:
+        """The loop's records, then those of the states at its end and at the end of the run."""
+        context, basis, state = self.context, self.context.H.basis, ends[-1]
+        lasts = [_measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
-            last["states"] = state.psi
-        xp: Any = jnp if checks.is_traced((recorded, last)) else np
-        values = {k: xp.concatenate([v, xp.asarray(last[k])[None]]) for k, v in recorded.items()}
+            lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
+        xp: Any = jnp if checks.is_traced((recorded, lasts)) else np
+        values = {
+            k: xp.concatenate([v, *(xp.asarray(last[k])[None] for last in lasts)])
+            for k, v in recorded.items()
+        }
         states = values.pop("states", None)
         described, coordinates = {}, {}
         for o in self.observables:
@@ -393,7 +431,9 @@ def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> 
         "steps": steps,
         "dt": float(context.dt),
         "norm_loss": loss,
-        **{key: float(v) if np.ndim(v) == 0 else v for key, v in report.items() if v is not None},
+        **{
+            key: v if isinstance(v, int) else float(v) for key, v in report.items() if v is not None
+        },
         "seconds": seconds,
-        **runtime.describe(),
+        **runtime.describe(psi.dtype),
     }

@@ -176,6 +176,8 @@ def test_refusals_of_observables():
         zt.Norm(every=0)
     with pytest.raises(zt.InputError, match="radius: must be positive"):
         zt.Flux(-1.0)
+    with pytest.raises(zt.InputError, match="states: must be several states, or n = "):
+        zt.Populations(2)
     with pytest.raises(zt.InputError, match="states: must have shape"):
         zt.evolve(H, [1.0, 0.0], (0.0, 1.0), 0.1, observables=[zt.Populations(np.eye(3))])
     with pytest.raises(zt.InputError, match="must differ"):

@@ -55,6 +55,30 @@ class TestSpectrum:
             plot.emission(run, pulse).intensity, plot.emission(bare).intensity, rtol=1e-9
         )
 
+    def test_the_laser_pulls_at_both_electrons(self, atom):
+        _, pulse, _, run = atom
+        force = np.asarray(pulse.electric_field(run.times))
+        axes = {"x1": np.arange(3.0), "x2": np.arange(3.0)}
+        pair = solution(run.times, {"acceleration": 0 * force}, axes)
+        one = solution(run.times, {"acceleration": 0 * force})
+        ratio = plot.emission(pair, pulse).intensity / plot.emission(one, pulse).intensity
+        np.testing.assert_allclose(ratio, 4.0, rtol=1e-9)
+
+    @pytest.mark.parametrize("polarization, axis", [(None, 1), ("x", 0)])
+    def test_the_laser_is_subtracted_along_its_axis(self, atom, polarization, axis):
+        """In a plane a pulse without polarization acts along the last axis, y."""
+        times = atom[3].times
+        pulse = zt.SineSquared(amplitude=0.1, frequency=0.2, cycles=4, polarization=polarization)
+        force = np.asarray(pulse.electric_field(times))
+        planes = {"x": np.arange(3.0), "y": np.arange(3.0)}
+        for component in (0, 1):
+            vectors = np.zeros((len(times), 2))
+            vectors[:, component] = np.sin(times)
+            expected = np.sin(times) - (force if component == axis else 0)
+            found = plot.emission(solution(times, {"acceleration": vectors}, planes), pulse)
+            alone = plot.emission(solution(times, {"acceleration": expected}))
+            np.testing.assert_allclose(found.intensity, alone.intensity, atol=1e-9)
+
     def test_it_needs_the_acceleration(self):
         with pytest.raises(InputError, match="must have held Acceleration"):
             plot.emission(solution([0, 1], {"norm": np.ones(2)}))
@@ -73,6 +97,15 @@ class TestFigures:
         times, drawn = figure.axes[0].lines[0].get_data()
         np.testing.assert_allclose(drawn, atom[1].electric_field(np.asarray(times)), atol=1e-12)
         assert "400 nm (3.1 eV)" in figure.axes[0].get_title()
+
+    def test_a_field_that_turns_is_drawn_by_components(self):
+        pulse = zt.SineSquared(amplitude=0.1, frequency=0.5, cycles=2, polarization="x")
+        crossed = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=4, polarization="y")
+        figure = plot.pulse(pulse + crossed)
+        times = np.asarray(figure.axes[0].lines[0].get_xdata())
+        for line, part in zip(figure.axes[0].lines, (pulse, crossed), strict=True):
+            np.testing.assert_allclose(line.get_ydata(), part.electric_field(times), atol=1e-12)
+        assert figure.axes[0].get_title() == "Sum of 2 pulses"
 
     def test_levels_stand_at_their_energies(self, atom):
         H, _, ground, _ = atom

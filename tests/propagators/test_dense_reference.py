@@ -178,3 +178,15 @@ def test_velocity_gauge_on_a_zero_boundary_and_on_a_periodic_grid():
             fine = reference(H, scheme.stages, 100)
             split = systems.propagate(H, PSI, zt.SplitOperator(4), SPAN, 200)
             assert distance(split, fine) < 1e-7
+
+
+@pytest.mark.parametrize("absorber", [False, True], ids=["velocity", "velocity-absorbing"])
+def test_taylor_sum_takes_a_complex_matrix(absorber):
+    """The paper's sum carries real and imaginary parts: no structure of H is assumed."""
+    terms = [zt.Kinetic(), zt.Potential(array=VALUES), zt.VelocityGauge(PULSE)]
+    H = zt.discretize(zt.Model(terms + ([ABSORBER] if absorber else [])), GRID)
+    steps = 40
+    method = zt.MatrixExponential(zt.TaylorSum(30))
+    final = zt.evolve(H, PSI, SPAN, (SPAN[1] - SPAN[0]) / steps, method).final
+    # 30 terms at dt·|H| < 2 truncate below 1e-20: only rounding of 40 steps is left.
+    assert distance(final, reference(H, zt.Midpoint().stages, steps)) < 1e-12

@@ -45,7 +45,11 @@ def test_the_tolerance_is_kept(lattice, tolerance):
     cell = Cell.of_volume(lattice, 1.0)
     loose, tight = Ewald(cell, tolerance), Ewald(cell, 1e-13)
     rng = np.random.default_rng(3)
-    points = [0.5 * cell.vectors[0], 0.5 * cell.vectors.sum(axis=0), *rng.uniform(-1, 1, (6, cell.dimension))]
+    points = [
+        0.5 * cell.vectors[0],
+        0.5 * cell.vectors.sum(axis=0),
+        *rng.uniform(-1, 1, (6, cell.dimension)),
+    ]
     worst = max(abs(float(loose.pair(jnp.asarray(p)) - tight.pair(jnp.asarray(p)))) for p in points)
     # Each of the two series may lose `tolerance`; several images tie on edges and corners.
     assert worst * cell.inradius < 4 * tolerance

@@ -34,9 +34,9 @@ def psi():
 def data(psi):
     r = psi.system.start(jax.random.PRNGKey(2), 40)
     walkers = jax.vmap(psi.start)(r)
-    slope, curvature = jax.vmap(
-        lambda w: psi.slater.derivatives(w.r, w.inverse, jnp.float64)
-    )(walkers)
+    slope, curvature = jax.vmap(lambda w: psi.slater.derivatives(w.r, w.inverse, jnp.float64))(
+        walkers
+    )
     potential = jax.vmap(lambda w: psi.system.potential(w.r, jnp.float64)["coulomb"])(walkers)
     return Data(r, slope, potential - 0.5 * curvature), walkers
 
@@ -74,7 +74,11 @@ def test_reweighting_to_the_same_parameters_changes_nothing(psi, data):
 
 @pytest.mark.parametrize(
     "method",
-    [LinearMethod(2), VarianceMinimization(2), StochasticReconfiguration(3)],
+    [
+        LinearMethod(2),
+        pytest.param(VarianceMinimization(2), marks=pytest.mark.slow),
+        pytest.param(StochasticReconfiguration(3), marks=pytest.mark.slow),
+    ],
     ids=lambda m: type(m).__name__,
 )
 def test_optimizers_improve(psi, method):

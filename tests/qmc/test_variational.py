@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zitter
-from zitter import checks, loop
+from zitter import checks, cli, loop
 from zitter.qmc import (
     ElectronGas,
     MomentumDensity,
@@ -53,10 +55,12 @@ def run_hartree_fock(system, rs, walkers, blocks, **options):
     return out, t / rs**2 + x / rs
 
 
-@pytest.mark.parametrize("system", [("sc", 3, 14), ("square", 2, 26)], ids=str)
-def test_without_jastrow_vmc_is_hartree_fock(system):
+@pytest.mark.parametrize(
+    ("system", "blocks"), [(("sc", 3, 14), 80), (("square", 2, 26), 400)], ids=str
+)
+def test_without_jastrow_vmc_is_hartree_fock(system, blocks):
     """At r_s = 10, where the same relative error bar is ten times smaller than at r_s = 1."""
-    out, exact = run_hartree_fock(system, 10.0, 256, 80)
+    out, exact = run_hartree_fock(system, 10.0, 256, blocks)
     assert out.energy_error <= 2e-4
     assert abs(out.energy - exact) <= 2 * out.energy_error
     # Plane waves are eigenfunctions of the kinetic energy: no variance there at all.
@@ -151,11 +155,13 @@ def test_detailed_balance(dynamics):
         back = noise_between(b, a.r[:, electron])
         np.testing.assert_allclose(noise_between(a, r[:, electron]), there, atol=1e-10)
         _, _, _, _, _, _, _, reverse = offer(b, back, 0.0)
-        forward_rate = 2 * a.log - 0.5 * jnp.sum(there**2) + jnp.log(
-            tally.diffused_accepted / tally.diffused
+        forward_rate = (
+            2 * a.log - 0.5 * jnp.sum(there**2) + jnp.log(tally.diffused_accepted / tally.diffused)
         )
-        backward_rate = 2 * b.log - 0.5 * jnp.sum(back**2) + jnp.log(
-            reverse.diffused_accepted / reverse.diffused
+        backward_rate = (
+            2 * b.log
+            - 0.5 * jnp.sum(back**2)
+            + jnp.log(reverse.diffused_accepted / reverse.diffused)
         )
         assert float(forward_rate) == pytest.approx(float(backward_rate), abs=1e-9)
         checked += 1
@@ -173,7 +179,7 @@ def test_results_survive_a_file(tmp_path):
 
 def test_a_stopped_run_resumes_to_the_same_numbers(tmp_path, monkeypatch):
     psi = SlaterJastrow(Trap(frequency=1.0, width=0.8))
-    options = dict(walkers=64, blocks=32, stride=1, equilibration=10)
+    options = {"walkers": 64, "blocks": 32, "stride": 1, "equilibration": 10}
     whole = vmc(psi, **options)
     # Save after each segment, and break off in the middle of the measurements.
     keep = loop.Checkpoint
@@ -181,15 +187,30 @@ def test_a_stopped_run_resumes_to_the_same_numbers(tmp_path, monkeypatch):
         variational.loop, "Checkpoint", lambda folder, signature: keep(folder, -1.0, signature)
     )
     monkeypatch.setattr(variational, "guard", lambda s, d: "Broken off." if d > 10 else None)
+    folder = tmp_path / "checkpoint"
     with pytest.raises(checks.RunError, match="Broken off"):
-        vmc(psi, **options, checkpoint=tmp_path)
+        vmc(psi, **options, checkpoint=folder)
+    assert (folder / "state.h5").exists()
     monkeypatch.undo()
-    resumed = vmc(psi, **options, checkpoint=tmp_path, resume=True)
+    resumed = vmc(psi, **options, checkpoint=folder, resume=True)
     np.testing.assert_array_equal(resumed.traces["energy"], whole.traces["energy"])
-    assert not list(tmp_path.iterdir())
+    assert not folder.exists()
 
 
 def test_single_precision_agrees():
     out, exact = run_hartree_fock(("sc", 3, 14), 10.0, 256, 80, precision="single")
     assert out.info["precision"] == "single"
     assert abs(out.energy - exact) <= 3 * out.energy_error
+
+
+def test_show_and_plot(tmp_path, capsys):
+    out = vmc(SlaterJastrow(Trap(frequency=1.0, width=0.8)), walkers=64, blocks=32)
+    out.save(tmp_path / "result.h5")
+    assert cli.status(["show", str(tmp_path), "--json"]) == 0
+    printed = capsys.readouterr().out.strip().splitlines()
+    told = json.loads(printed[-1])
+    assert (told["energy"], told["energy_error"]) == (out.energy, out.energy_error)
+    for word in ("energy", "variance", "acceptance"):
+        assert any(line.strip().startswith(word) for line in printed)
+    assert cli.status(["plot", str(tmp_path)]) == 0
+    assert (tmp_path / "overview.png").stat().st_size > 10_000

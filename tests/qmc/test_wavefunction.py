@@ -44,7 +44,9 @@ def test_kinetic_energy_by_closed_forms(any_psi):
     assert kinetic == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"])
+@pytest.mark.parametrize(
+    "dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"]
+)
 def test_a_sweep_leaves_what_a_fresh_start_gives(any_psi, dynamics):
     walkers = jax.vmap(any_psi.start)(any_psi.system.start(KEY, 3))
     dynamics = jax.tree.map(jnp.asarray, dynamics)

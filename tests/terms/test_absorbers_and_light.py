@@ -143,4 +143,16 @@ def test_polarization_in_two_dimensions():
         zt.discretize(zt.Model([zt.Kinetic(), zt.LengthGauge(PULSE_Z)]), grid)
 
 
+@pytest.mark.parametrize("gauge", [zt.LengthGauge, zt.VelocityGauge])
+def test_light_that_leaves_the_plane_is_refused(gauge):
+    """Circular light turns from z to x unless told otherwise: half of it would be lost."""
+    circular = zt.SineSquared(amplitude=0.1, frequency=0.5, cycles=2, ellipticity=1.0)
+    in_plane = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=4, polarization="x")
+    grid = zt.Grid((12, 14), 0.4)
+    for pulse in (circular, in_plane + PULSE_Z):
+        with pytest.raises(zt.InputError, match="polarization: must keep the field in"):
+            zt.discretize(zt.Model([zt.Kinetic(), gauge(pulse)]), grid)
+        zt.discretize(zt.Model([zt.Kinetic(), gauge(pulse)]), zt.Grid((4, 5, 6), 0.4))
+
+
 PULSE_Z = zt.SineSquared(amplitude=0.1, frequency=0.5, cycles=2, polarization=(0.0, 0.0, 1.0))

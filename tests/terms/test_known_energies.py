@@ -132,6 +132,15 @@ def test_your_own_potential_with_time():
     ).changing
 
 
+def test_a_changing_potential_that_absorbs_stays_complex():
+    grid = zt.Grid(8, 0.3)
+    term = zt.Potential(lambda x, t: -1j * t * x**2)
+    H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid).astype(np.float32)
+    found = H.changing[0].at(2.0).full()
+    assert found.dtype == jnp.complex64
+    np.testing.assert_allclose(np.asarray(found), -2j * grid.points(0) ** 2, rtol=1e-6)
+
+
 def test_refusals_of_potentials(tmp_path):
     grid = zt.Grid(8, 0.3)
 
@@ -142,8 +151,17 @@ def test_refusals_of_potentials(tmp_path):
         discretized(zt.Potential(array=np.zeros(9)))
     with pytest.raises(zt.InputError, match="expression: must use only x and t"):
         discretized(zt.Potential(expression="y**2"))
-    with pytest.raises(zt.InputError, match="potential: must be finite"):
+    with pytest.raises(zt.InputError, match="function: must be finite"):
         discretized(zt.Potential(lambda x: jnp.log(x)))
+    with pytest.raises(zt.InputError, match="function: must take x, and t where"):
+        discretized(zt.Potential(lambda x, y, z: x + y + z))
+    with pytest.raises(zt.InputError, match="function: must take x, and t where"):
+        discretized(zt.Potential(lambda: 1.0))
+    with pytest.raises(zt.InputError, match="function: must give values that fit"):
+        discretized(zt.Potential(lambda x: jnp.ones(5)))
+    np.savez(tmp_path / "v.npz", potential=np.zeros(9))
+    with pytest.raises(zt.InputError, match="file: must have the grid's shape"):
+        discretized(zt.Potential(file=str(tmp_path / "v.npz")))
     with pytest.raises(zt.InputError, match="must be the only one"):
         zt.Potential(expression="x", array=np.zeros(8))
     with pytest.raises(zt.InputError, match="file: must be a readable file"):

@@ -31,7 +31,7 @@ def describe(case: Case, H: Hamiltonian, plan: solve.Plan | None, as_json: bool)
             "propagator": type(context.propagator).__name__,
             "steps": plan.steps,
             "dt": float(context.dt),
-            "records": plan.records + 1,
+            "records": len(plan.times),
             "observables": ", ".join(o.name for o in plan.observables),
             "memory_bytes": needed,
             "seconds_to_compile": compiling,

@@ -80,7 +80,12 @@ def run(request: Request) -> int:
             return dry_run.describe(case, H, plan, request.json)
         if request.overwrite:
             _remove(request.out)
-        _report(request, _compute(request, case, H, plan), "done")
+        try:
+            result = _compute(request, case, H, plan)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise checks.RunError(f"cannot write to {request.out}: {reason}.") from error
+        _report(request, result, "done")
     return 0
 
 
@@ -88,7 +93,8 @@ def _plan(request: Request, case: Case, H: Hamiltonian) -> solve.Plan | None:
     """Everything `evolve` would refuse, before the output directory exists."""
     if case.verb == "eigenstates":
         return None
-    options = dict(case.options)
+    # From the command line every run says what its step size costs, unless asked not to.
+    options = {"step_check": True} | dict(case.options)
     checks.non_negative("evolve.checkpoint_every", options.pop("checkpoint_every", 30.0))
     if request.checkpoint_every is not None:
         checks.non_negative("--checkpoint-every", request.checkpoint_every)
@@ -187,6 +193,9 @@ def _earlier(request: Request, case: Case) -> Any | None:
     out, result = request.out, request.out / "result.h5"
     if out.exists() and not out.is_dir():
         raise checks.InputError("--out", f'must be a directory, but "{out}" is a file')
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise checks.InputError("--out", f'must be writable, but "{there}" is not')
     if request.overwrite and request.resume:
         raise checks.InputError("--resume", "must not be given together with --overwrite")
     if request.resume and result.exists():

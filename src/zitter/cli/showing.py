@@ -13,13 +13,14 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from zitter import units
+from zitter import io, units
 from zitter.solution import Eigenstates, Solution, load
 
 # Entries of `info` that say how good the numbers are.
 ERRORS = {
-    "norm_loss": "norm lost (absorbed, or the propagator's error)",
-    "error_estimate": "error estimate of ψ, summed over the steps",
+    "step_error": "error of the final state by the step size (from a run with twice the step)",
+    "norm_loss": "probability lost (absorbed, or the propagator's error)",
+    "error_estimate": "error of the steps, summed (freezing H(t) in a step is not in it)",
     "tolerance_per_step": "tolerance per step",
     "initial_residual": "residual of the initial state (hartree)",
 }
@@ -29,12 +30,27 @@ MOST_VALUES = 16  # longer arrays are not for a table or a line of JSON
 
 
 def show(path: Path, as_json: bool) -> int:
-    result = load(path)
     file = path / "result.h5" if path.is_dir() else path
+    samples = monte_carlo(file)
+    if samples is not None:
+        print(samples.summary())
+        if as_json:
+            print_json({"file": str(file), **samples.numbers()})
+        return 0
+    result = load(path)
     print_result(result, file)
     if as_json:
         print_json(numbers(result, file))
     return 0
+
+
+def monte_carlo(file: Path) -> Any:
+    """The samples in a file of a Monte Carlo run, or None for any other file."""
+    if not file.is_file() or io.read(file).attributes.get("kind") != "monte carlo":
+        return None
+    from zitter.qmc import Samples  # brings JAX along, which other results do without
+
+    return Samples.from_dataset(io.read(file))
 
 
 def numbers(result: Solution | Eigenstates, path: Path) -> dict[str, Any]:

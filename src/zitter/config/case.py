@@ -100,17 +100,6 @@ def assemble(document: Document) -> Case:
     return Case(document, title, basis, model, first, verb, options, fields)
 
 
-def fields_of(document: Document) -> dict[str, Field]:
-    """Only the pulses of a file, for pictures."""
-    sections = {n: s for n, s in document.table.items() if isinstance(s, dict) and "type" in s}
-    builder = Builder(sections, document.folder)
-    return {
-        name: builder.build(name, name, Field)
-        for name, section in sections.items()
-        if name not in SECTIONS and section["type"] in classes(Field)
-    }
-
-
 def _section(table: dict[str, Any], name: str) -> dict[str, Any]:
     if name not in table:
         raise checks.InputError(name, f"must be given as a section [{name}], but is missing")

@@ -14,7 +14,6 @@ from zitter import runtime, solve
 from zitter.bases.base import Basis
 from zitter.config.case import NOT_IN_FILES
 from zitter.config.objects import Parameter, classes, parameters
-from zitter.fields import Field
 from zitter.initial import InitialState
 from zitter.terms import Term
 
@@ -22,7 +21,7 @@ from zitter.terms import Term
 def schema() -> dict[str, Any]:
     """A JSON schema (draft 2020-12); a value with a unit is a string."""
     definitions: dict[str, Any] = {}
-    pulse = _kind(Field, definitions)
+    own = _kind(eqx.Module, definitions)  # pulses, trajectories, or whatever else is named
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "zitter input",
@@ -48,7 +47,7 @@ def schema() -> dict[str, Any]:
         },
         "required": ["basis", "model"],
         "oneOf": [{"required": ["evolve"]}, {"required": ["eigenstates"]}],
-        "additionalProperties": pulse,
+        "additionalProperties": {"anyOf": own["anyOf"][:-1]},  # tables, never a bare name
         "$defs": definitions,
     }
 

@@ -61,8 +61,20 @@ def rayleigh_ritz(overlap: jax.Array, matrix: jax.Array, count: int) -> tuple[ja
 
 
 def random_block(count: int, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-    """The same pseudo-random numbers each time, so that runs repeat to the bit."""
-    return jax.random.normal(jax.random.key(20), (count, *shape), dtype)
+    """Products of pseudo-random rows, one for each axis; the same each time, so runs repeat."""
+    numbers = np.random.default_rng(20)
+    rows = [numbers.standard_normal((count, n)).astype(dtype) for n in shape]
+    return _products(rows)
+
+
+@eqx.filter_jit
+def _products(rows: list[Any]) -> jax.Array:
+    block = jnp.ones((rows[0].shape[0],) + (1,) * len(rows), rows[0].dtype)
+    for axis, row in enumerate(rows):
+        block = block * row.reshape(
+            row.shape[0], *[row.shape[1] if a == axis else 1 for a in range(len(rows))]
+        )
+    return block
 
 
 def floor_of_rounding(H: Hamiltonian, states: jax.Array) -> float:

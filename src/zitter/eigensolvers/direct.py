@@ -80,10 +80,14 @@ def _sorted(operator: Diagonal, basis: Basis, n: int):
 def _banded(bands: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The lowest states; a real tridiagonal matrix needs no reduction, which costs n² otherwise."""
     if len(bands) == 3 and not np.iscomplexobj(bands):
-        return scipy.linalg.eigh_tridiagonal(
+        energies, vectors = scipy.linalg.eigh_tridiagonal(
             bands[1], bands[2, :-1], select="i", select_range=(0, n - 1)
         )
-    return scipy.linalg.eig_banded(_upper(bands), select="i", select_range=(0, n - 1))
+    else:
+        energies, vectors = scipy.linalg.eig_banded(
+            _upper(bands), select="i", select_range=(0, n - 1)
+        )
+    return np.asarray(energies), np.asarray(vectors)
 
 
 def _upper(bands: np.ndarray) -> np.ndarray:

@@ -82,8 +82,8 @@ def warn_of_small_box(shifts: np.ndarray, densities: np.ndarray) -> None:
     if shifts[worst] > WORTH_A_WARNING:
         warnings.warn(
             f"the box is too small for state {worst}: its density at the boundary is "
-            f"{densities[worst]:.1e} per bohr^d, and its energy is about {shifts[worst]:.1e} "
-            "hartree too high; take more points or a larger spacing",
+            f"{densities[worst]:.1e}, and its energy is about {shifts[worst]:.1e} "
+            "too high; take more points or a larger spacing",
             BoxWarning,
             stacklevel=3,
         )

@@ -121,6 +121,7 @@ class ImaginaryTime(Eigensolver):
                 self, dtau=None, coarse_levels=self.coarse_levels - 1, stop="residual"
             )
             _, states, _ = solver.solve(coarse, n)
+            assert isinstance(coarse.basis, Grid)
             block = prolong(states, coarse.basis, H.basis)
         dtau = self.step_size(H)
         course = list(self.course(H, block, dtau))
@@ -211,7 +212,7 @@ class Update(eqx.Module):
 
 @eqx.filter_jit
 def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: Any) -> jax.Array:
-    return jax.lax.map(lambda one: update.apply(*one, updates), (block, shifts))
+    return jax.lax.map(lambda one: update.apply(one[0], one[1], updates), (block, shifts))
 
 
 @eqx.filter_jit

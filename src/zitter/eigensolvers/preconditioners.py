@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.eigensolvers.block import Precondition, norms, random_block
+from zitter.eigensolvers.block import Precondition, column, norms, random_block
 from zitter.eigensolvers.separable import (
     Separable,
     has_kinetic_part,
@@ -22,28 +23,35 @@ LONGEST_AXIS = 2048  # beyond, diagonalizing one axis as a dense matrix costs mo
 
 
 class MeanField(Precondition):
-    """(H_sep − E)⁻¹ for each state; what lies within one level spacing of E is not amplified."""
+    """S (H_sep − E)⁻¹ S for each state, S = (1 + (V − V_sep)₊/8w)^{−1/2}, w the spread of levels.
+
+    What lies within one level spacing of E is not amplified; S takes back what the separable part
+    gives too much where the potential rises beyond it (corners of coupled oscillators).
+    """
 
     separable: Separable
 
     def apply(self, residuals, energies):
         spread = jnp.maximum(energies[-1] - energies[0], 1e-3 * jnp.abs(energies[0]))
         floor = spread / energies.shape[0]
+        scale = jax.lax.rsqrt(1 + self.separable.missing / (8 * spread))
 
         def one(residual, energy):
-            return self.separable.solve(residual, energy, floor)
+            return scale * self.separable.solve(scale * residual, energy, floor)
 
         return jax.vmap(one)(residuals, energies)
 
     def start(self, H, count, given):
         guess = start_vectors(H, self.separable, count)
-        smooth = self.apply(
-            random_block(count, H.shape, H.operator.dtype), jnp.linspace(0.0, 1.0, count)
-        )
-        smooth = smooth / norms(smooth).reshape(-1, *([1] * len(H.shape)))
-        # A little of everything: symmetric start vectors alone would miss whole symmetry classes.
-        guess = guess.astype(smooth.dtype) + 1e-3 * smooth
-        return with_given(guess, given)
+        noise = random_block(count, H.shape, H.operator.dtype)
+        return with_given(_seeded(self, guess, noise), given)
+
+
+@eqx.filter_jit
+def _seeded(precondition: MeanField, guess: jax.Array, noise: jax.Array) -> jax.Array:
+    """A little of everything: symmetric start vectors alone would miss whole symmetry classes."""
+    smooth = precondition.apply(noise, jnp.linspace(0.0, 1.0, noise.shape[0]))
+    return guess.astype(noise.dtype) + 1e-3 * smooth / column(norms(smooth), smooth)
 
 
 def with_given(guess: jax.Array, given: Any) -> jax.Array:

@@ -27,7 +27,7 @@ from zitter.operators.stencil import Stencil
 from zitter.operators.sums import Sum, part_of_kind
 
 MEAN_FIELD_ROUNDS = 6
-START_SPACE = 1000  # functions in the space of the start vectors
+START_SPACE = 400  # functions in the space of the start vectors: one small dense eigenproblem
 
 
 class Separable(eqx.Module):
@@ -36,14 +36,11 @@ class Separable(eqx.Module):
     vectors: tuple[jax.Array, ...]
     values: tuple[jax.Array, ...]
     constant: jax.Array
+    missing: jax.Array  # V − V_sep where that is positive, else 0
 
     def symbol(self) -> jax.Array:
         """The eigenvalues, on the grid of quantum numbers."""
-        ndim = len(self.values)
-        rows = [
-            v.reshape([-1 if b == a else 1 for b in range(ndim)]) for a, v in enumerate(self.values)
-        ]
-        return sum(rows[1:], rows[0]) + self.constant
+        return _sum_over_axes(self.values) + self.constant
 
     def forward(self, psi: jax.Array) -> jax.Array:
         for axis, q in enumerate(self.vectors):
@@ -59,6 +56,13 @@ class Separable(eqx.Module):
         """(H_sep − shift)⁻¹ rhs, eigenvalues below `floor` above the shift counted as `floor`."""
         denominator = jnp.maximum(self.symbol() - shift, floor)
         return self.backward(self.forward(rhs) / denominator)
+
+
+def _sum_over_axes(rows: Any) -> Any:
+    """Σ_a row_a(x_a) on the whole grid."""
+    ndim = len(rows)
+    shaped = [v.reshape([-1 if b == a else 1 for b in range(ndim)]) for a, v in enumerate(rows)]
+    return sum(shaped[1:], shaped[0])
 
 
 def has_kinetic_part(H: Hamiltonian) -> bool:
@@ -87,9 +91,9 @@ def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray]:
 def _spectral_matrix(transform: Any, symbol: np.ndarray) -> np.ndarray:
     unit = np.eye(len(symbol))
     if isinstance(transform, Fourier):
-        return np.real(np.fft.ifft(symbol.real[:, None] * np.fft.fft(unit, axis=0), axis=0))
+        return np.real(np.fft.ifft(np.real(symbol)[:, None] * np.fft.fft(unit, axis=0), axis=0))
     waves = np.asarray(jax.vmap(transform.forward)(jnp.asarray(unit)))
-    return waves.T @ (symbol.real[:, None] * waves)
+    return waves.T @ (np.real(symbol)[:, None] * waves)
 
 
 def _stencil_matrix(row: np.ndarray, n: int, periodic: bool) -> np.ndarray:
@@ -114,9 +118,7 @@ def separate(H: Hamiltonian) -> Separable:
     """The mean-field approximation of H around the best product state."""
     kinetic, potential = kinetic_matrices(H), potential_of(H)
     ndim = len(kinetic)
-    # The first guess: each axis sees the lowest potential over the other coordinates.
-    others = [tuple(b for b in range(ndim) if b != a) for a in range(ndim)]
-    fields = [np.asarray(jnp.min(potential, axis=axes)) for axes in others]
+    fields = [np.asarray(v) for v in _lowest_potentials(potential)]
     densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
     for _ in range(MEAN_FIELD_ROUNDS if ndim > 1 else 1):
         for axis in range(ndim):
@@ -127,13 +129,21 @@ def separate(H: Hamiltonian) -> Separable:
 
 def separate_for(H: Hamiltonian, states: jax.Array) -> Separable:
     """The same around several states: the mean fields of their average density."""
-    axes = range(1, states.ndim)
-    density = jnp.abs(states) ** 2
-    marginals = [
-        np.asarray(jnp.sum(density, axis=tuple(b for b in range(states.ndim) if b != a)))
-        for a in axes
-    ]
-    return separate_around(H, [m / m.sum() for m in marginals])
+    return separate_around(H, [np.asarray(m / m.sum()) for m in _marginals(states)])
+
+
+@eqx.filter_jit
+def _marginals(states: jax.Array) -> list[jax.Array]:
+    """The average density of several states along each axis."""
+    density, ndim = jnp.abs(states) ** 2, states.ndim
+    return [jnp.sum(density, axis=tuple(b for b in range(ndim) if b != a)) for a in range(1, ndim)]
+
+
+@eqx.filter_jit
+def _lowest_potentials(potential: jax.Array) -> list[jax.Array]:
+    """For each axis the lowest potential over the other coordinates."""
+    ndim = potential.ndim
+    return [jnp.min(potential, axis=tuple(b for b in range(ndim) if b != a)) for a in range(ndim)]
 
 
 def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
@@ -142,10 +152,12 @@ def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
     fields = [np.asarray(_mean_field(potential, densities, a)) for a in range(len(kinetic))]
     mean = float(fields[-1] @ densities[-1])
     pairs = [np.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
+    constant = -(len(kinetic) - 1) * mean
     return Separable(
         tuple(jnp.asarray(q) for _, q in pairs),
         tuple(jnp.asarray(v) for v, _ in pairs),
-        jnp.asarray(-(len(kinetic) - 1) * mean),
+        jnp.asarray(constant),
+        jnp.maximum(potential - (_sum_over_axes(fields) + constant), 0),
     )
 
 

@@ -60,7 +60,7 @@ def mean_position(grid: Grid, psi: jax.Array) -> jax.Array:
 
 
 class Position(Observable):
-    """⟨r⟩, summed over the particles."""
+    """⟨ψ|r|ψ⟩, summed over the particles, not divided by a norm that may have been absorbed."""
 
     every: int = eqx.field(static=True, default=1)
     name: ClassVar[str] = "position"
@@ -130,7 +130,7 @@ class Acceleration(Observable):
 
     every: int = eqx.field(static=True, default=1)
     name: ClassVar[str] = "acceleration"
-    long_name: ClassVar[str] = "dipole acceleration without the laser's force"
+    long_name: ClassVar[str] = "acceleration of the electrons without the laser's force"
     units: ClassVar[str] = "a.u."
 
     def evaluate(self, H, psi, t):
@@ -174,7 +174,10 @@ def _outside(grid: Grid, radius: Any) -> np.ndarray:
 
 
 class Ionization(Observable):
-    """1 − P(all particles within `radius`): what is far away, or already absorbed."""
+    """1 − P(all particles within `radius`): what is far away, or already absorbed.
+
+    On a grid the radius is counted from the middle of the box, `Grid(center=…)`.
+    """
 
     radius: float = eqx.field(static=True)
     every: int = eqx.field(static=True)
@@ -195,7 +198,8 @@ class Ionization(Observable):
 
 
 class Flux(Observable):
-    """The rate at which probability leaves the sphere (on a line: the interval) of `radius`.
+    """The rate at which probability leaves the sphere (on a line: the interval) of `radius`
+    around the middle of the box.
 
     dP_out/dt = 2 Im⟨θψ|H(t)ψ⟩ with θ = 1 outside: the discrete continuity equation, exact on the
     grid and the same in every gauge.

@@ -19,7 +19,11 @@ def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:
 
 
 class Populations(Observable):
-    """|⟨φ_n|ψ⟩|² of given states, or of the lowest `n` eigenstates of H.static."""
+    """|⟨φ_n|ψ⟩|² of given states, or of the lowest `n` eigenstates of H.static.
+
+    H.static holds neither light nor anything that moves. While A(t) ≠ 0 the numbers in velocity
+    gauge are not those in length gauge: only what is left after the pulse can be compared.
+    """
 
     states: Any
     n: int = eqx.field(static=True)
@@ -32,6 +36,12 @@ class Populations(Observable):
         if (states is None) == (n is None):
             raise checks.InputError("n", "must be given instead of states, or states instead of n")
         self.states = None if states is None else jnp.asarray(states)
+        if self.states is not None and self.states.ndim < 2:
+            raise checks.InputError(
+                "states",
+                "must be several states, or n = … for the lowest ones, but has shape "
+                f"{self.states.shape}",
+            )
         self.n = checks.integer("n", len(self.states) if self.states is not None else n, 1)
         self.every = checks.integer("every", every, 1)
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import abc
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ import numpy as np
 from zitter.bases.base import Basis
 from zitter.operators.base import Operator, Unsupported, cast_reals
 from zitter.operators.dense import Dense
-from zitter.operators.sums import add
+from zitter.operators.diagonal import Diagonal
+from zitter.operators.sums import add, part_of_kind
 
 
 class TimeDependent(eqx.Module):
@@ -35,9 +37,12 @@ class TimeDependent(eqx.Module):
     def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
         """Numbers that enclose the spectrum at all times in between, as far as samples tell.
 
-        What moves may go beyond its samples between them: 5 % of their range is added.
+        The samples lie at multiples of the golden ratio: equal steps could meet an oscillation
+        always in the same phase. What moves may go beyond them in between: 5 % of their range is
+        added.
         """
-        times = jnp.linspace(jnp.float64(start), jnp.float64(end), 129)
+        parts = np.concatenate([[0.0, 1.0], np.arange(1, 128) * (np.sqrt(5) - 1) / 2 % 1.0])
+        times = jnp.float64(start) + parts * (jnp.float64(end) - jnp.float64(start))
         lows, highs = jax.lax.map(lambda t: self.at(t).bounds(), times)
         margin = 0.05 * (jnp.max(highs) - jnp.min(highs) + jnp.max(lows) - jnp.min(lows))
         return jnp.min(lows) - margin, jnp.max(highs) + margin
@@ -112,7 +117,17 @@ class Hamiltonian(eqx.Module):
 
     @property
     def static(self) -> Hamiltonian:
-        """What remains when the light is off and nothing moves or absorbs."""
+        """What remains without light, absorbers and whatever moves or changes with time.
+
+        The potential of moving nuclei is left out altogether: `H.at(t)` has them where they are.
+        """
+        moving = any(isinstance(c, Moving) for c in self.changing)
+        if moving and part_of_kind(self.fixed, Diagonal) is None:
+            warnings.warn(
+                "H.static holds no potential, since all of it moves or changes with time; "
+                "H.at(t) freezes it at one time",
+                stacklevel=2,
+            )
         return Hamiltonian(self.basis, self.fixed)
 
     def at(self, t: Any) -> Hamiltonian:
@@ -136,6 +151,11 @@ class Hamiltonian(eqx.Module):
     @property
     def operator(self) -> Operator:
         """The one operator of a Hamiltonian that does not change with time."""
+        if any(not isinstance(c, Driven) for c in self.changing):
+            raise Unsupported(
+                "this Hamiltonian depends on time: use H.at(t) for one moment "
+                "(H.static leaves out what moves)"
+            )
         if self.time_dependent:
             raise Unsupported(
                 "this Hamiltonian depends on time: use H.static for its time-independent part "

@@ -79,7 +79,7 @@ def sine_transform(psi: jax.Array, axis: int) -> jax.Array:
     return part * np.array(np.sqrt(2 / (n + 1)), dtype=jnp.finfo(psi.dtype).dtype)
 
 
-def along_axis(matrix: np.ndarray, psi: jax.Array, axis: int) -> jax.Array:
+def along_axis(matrix: Any, psi: jax.Array, axis: int) -> jax.Array:
     """A real matrix applied to one axis; complex ψ as two real arrays, which runs faster."""
     weights = jnp.asarray(matrix, dtype=jnp.finfo(psi.dtype).dtype)
 

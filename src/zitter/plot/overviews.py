@@ -44,8 +44,8 @@ def overview(
         if case is not None and case.title:
             figure.suptitle(case.title, fontsize=12, color=style.INK, fontweight="bold")
         return figure
-    if field is None and case is not None and case.fields:
-        field = next(iter(case.fields.values()))
+    if field is None and case is not None:
+        field = _light(case)
     title = case.title if case is not None else ""
     return _evolution(result, field, title)
 
@@ -78,6 +78,13 @@ def _evolution(result: Solution, field: Field | None, title: str) -> Figure:
             "result", "must hold observables or a state on a grid to be drawn, but holds none"
         )
     return _arranged(panels, result if on_line else None, title)
+
+
+def _light(case: Any) -> Field | None:
+    """The field that drives the model: the pulses of all its terms together."""
+    pulses = [getattr(term, "pulse", None) for term in case.model.terms]
+    pulses = [pulse for pulse in pulses if isinstance(pulse, Field)]
+    return sum(pulses[1:], pulses[0]) if pulses else None
 
 
 def _constant(result: Solution, name: str) -> bool:

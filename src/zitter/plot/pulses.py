@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zitter import units
-from zitter.fields import Field
+from zitter.fields import Field, FieldSum
 from zitter.plot import style
 
 if TYPE_CHECKING:
@@ -18,22 +18,25 @@ if TYPE_CHECKING:
 def pulse(
     field: Field, t: tuple[float, float] | None = None, ax: Axes | None = None, title: str = ""
 ) -> Figure:
-    """E(t) with its envelope, and A(t) on the right axis.
+    """E(t) with its envelope, and A(t) on the right axis; x, y and z of a field that turns.
 
-    The envelope √(E² + ω²A²) is drawn for pulses that have a carrier frequency ω.
+    The envelope √(E² + ω²A²) is drawn for linear pulses that have a carrier frequency ω.
     """
     ax = style.axes_or_new(ax, 7.0, 3.5)
     start, end = (0.0, finite_end(field)) if t is None else t
     times = np.linspace(start, end, 2000)
-    electric = np.asarray(field.electric_field(times))
-    potential = np.asarray(field.vector_potential(times))
+    names, electric, potential = _components(field, times)
     frequency = carrier_frequency(field)
-    if frequency is not None:
-        envelope = np.sqrt(electric**2 + (frequency * potential) ** 2)
+    if frequency is not None and field.is_linear:
+        envelope = np.sqrt(electric[0] ** 2 + (frequency * potential[0]) ** 2)
         ax.fill_between(times, -envelope, envelope, color=style.COLORS[1], alpha=0.10, lw=0)
-    (line,) = ax.plot(times, electric, color=style.COLORS[1], lw=1.2, label="E(t)")
     right = ax.twinx()
-    (other,) = right.plot(times, potential, color=style.COLORS[0], lw=1.0, ls="--", label="A(t)")
+    for i, name in enumerate(names):
+        faded = 1.0 - 0.3 * i
+        ax.plot(times, electric[i], color=style.COLORS[1], lw=1.2, alpha=faded, label=f"E{name}(t)")
+        right.plot(times, potential[i], color=style.COLORS[0], lw=1.0, ls="--", alpha=faded)
+    if len(names) > 1:
+        ax.legend(fontsize=7, frameon=False, loc="upper left")
     style.dress(right)
     right.spines["right"].set_visible(True)
     right.spines["right"].set_color(style.FAINT)
@@ -41,15 +44,28 @@ def pulse(
         top = 1.15 * float(np.max(np.abs(values))) or 1.0
         axis.set_ylim(-top, top)
     ax.set_xlim(start, end)
-    ax.set_ylabel("E (a.u.)", color=line.get_color())
-    right.set_ylabel("A (a.u.)", color=other.get_color())
+    ax.set_ylabel("E (a.u.)", color=style.COLORS[1])
+    right.set_ylabel("A (a.u.)", color=style.COLORS[0])
     style.time_axis(ax)
     style.title(ax, title or quoted(field))
     return style.figure_of(ax)
 
 
+def _components(field: Field, times: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(names, E, A), one row for each Cartesian component with a field; one for linear light."""
+    if field.is_linear:
+        electric, potential = field.electric_field(times), field.vector_potential(times)
+        return [""], np.asarray(electric)[None], np.asarray(potential)[None]
+    electric = np.asarray(field.electric_field_xyz(times)).T
+    potential = np.asarray(field.vector_potential_xyz(times)).T
+    there = [a for a in range(3) if np.any(electric[a])] or [2]
+    return [f"$_{'xyz'[a]}$" for a in there], electric[there], potential[there]
+
+
 def quoted(field: Field) -> str:
     """The numbers people quote, with the photon energy."""
+    if isinstance(field, FieldSum):
+        return f"Sum of {len(field.fields)} pulses"
     frequency = carrier_frequency(field)
     intensity: Any = getattr(field, "peak_intensity", None)
     if frequency is None or intensity is None:

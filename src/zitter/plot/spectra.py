@@ -19,20 +19,33 @@ if TYPE_CHECKING:
 
 
 def emission(solution: Solution, field: Field | None = None) -> HarmonicSpectrum:
-    """S(ω) of a = −⟨∇V⟩ − E(t), in orders of the field's frequency, or of 1 eV without one.
+    """S(ω) of a = −⟨∇V⟩ − N E(t) for N electrons, in orders of the field's frequency, or of 1 eV
+    without one. Of a vector the strongest component is taken.
 
     Without `field` the laser's own force −E(t) is left out, which changes the fundamental only.
     """
     if "acceleration" not in solution.observables:
         raise checks.InputError("observables", "must have held Acceleration for a spectrum")
     times = solution.times_of("acceleration")
-    acceleration = solution.observables["acceleration"]
-    if acceleration.ndim > 1:  # the strongest component
-        acceleration = acceleration[:, np.argmax(np.ptp(acceleration, axis=0))]
+    vectors = np.asarray(solution.observables["acceleration"])
+    vectors = vectors[:, None] if vectors.ndim == 1 else vectors
+    axis = int(np.argmax(np.ptp(vectors, axis=0)))
+    acceleration = vectors[:, axis]
     base = None if field is None else carrier_frequency(field)
     if field is not None:
-        acceleration = acceleration - np.asarray(field.electric_field(times))
+        electrons = max(1, sum(name.startswith("x") for name in solution.axes))
+        acceleration = acceleration - electrons * _along(field, times, axis, vectors.shape[1])
     return harmonic_spectrum(times, acceleration, 1 / units.HARTREE_EV if base is None else base)
+
+
+def _along(field: Field, times: np.ndarray, axis: int, axes: int) -> np.ndarray:
+    """E(t) along one of the model's axes, as the light terms apply it."""
+    if axes > 1 and not field.is_linear:
+        return np.asarray(field.electric_field_xyz(times))[:, axis]
+    direction = np.eye(axes)[-1]  # that of a pulse without polarization
+    if axes > 1 and field.polarization is not None:
+        direction = np.pad(field.polarization, (0, 3))
+    return direction[axis] * np.asarray(field.electric_field(times))
 
 
 def spectrum(

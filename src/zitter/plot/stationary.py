@@ -100,7 +100,9 @@ def convergence_history(results: Mapping[str, Eigenstates], ax: Axes | None = No
     for i, (name, eig) in enumerate(results.items()):
         history = eig.info.get("residual_history")
         if history is None:
-            raise checks.InputError("results", f'must come from iterative solvers, but "{name}"')
+            raise checks.InputError(
+                "results", f"must come from iterative solvers, but {name} does not"
+            )
         steps = eig.info.get("update_history", range(len(history)))
         color = style.COLORS[i % len(style.COLORS)]
         ax.semilogy(np.asarray(steps) + 1, history, label=name, lw=1.2, color=color)

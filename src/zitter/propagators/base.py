@@ -38,6 +38,10 @@ class Propagator(eqx.Module):
         self, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any, state: State
     ) -> tuple[jax.Array, State]: ...
 
+    def convergence_order(self, H: Hamiltonian) -> int:
+        """p, where the error falls as Δtᵖ; 1 where it is not known, which overestimates errors."""
+        return 1
+
     def report(self, state: State) -> dict[str, Any]:
         """What the state tells about cost and error, for the solution."""
         return {}
@@ -47,6 +51,9 @@ class Exponential(Propagator):
     """A method that applies exp(−iτO) of a frozen operator; time dependence by a `TimeScheme`."""
 
     scheme: eqx.AbstractVar[TimeScheme]
+
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return self.scheme.order if H.time_dependent else 1
 
     @abc.abstractmethod
     def exponential(

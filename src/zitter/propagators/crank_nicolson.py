@@ -9,6 +9,7 @@ from zitter import checks
 from zitter.operators.banded import Banded
 from zitter.operators.banded_solver import BandedSolver
 from zitter.operators.base import Unsupported, real_like
+from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Exponential
 from zitter.propagators.channel_implicit import ChannelCrankNicolson
 from zitter.propagators.schemes import Midpoint, TimeScheme
@@ -28,6 +29,9 @@ class CrankNicolson(Exponential):
     def __init__(self, tol: float = 1e-12):
         self.tol = float(checks.positive("tol", tol))
         self.scheme = Midpoint()
+
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return 2
 
     def prepare(self, H, t, dt):
         if not H.basis.orthonormal:

@@ -18,12 +18,15 @@ import jax.numpy as jnp
 from zitter import checks, runtime
 from zitter.operators.base import Unsupported, real_like, total
 from zitter.operators.dense import matrix_vector
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.sums import add
 from zitter.propagators.base import (
     Propagator,
     check_stability,
     require_orthonormal,
     scheme_or_default,
     spectral_bounds,
+    spectral_radius,
 )
 from zitter.propagators.schemes import Midpoint, TimeScheme
 from zitter.propagators.taylor import growth
@@ -32,10 +35,12 @@ Pair = tuple[jax.Array, jax.Array]  # real and imaginary part of a matrix
 
 
 class Summation(eqx.Module):
-    """A way to evaluate exp(−iX) for a real symmetric X, as (real part, imaginary part)."""
+    """A way to evaluate exp(−iX), as (real part, imaginary part)."""
 
     # Whether the middle of the spectrum is taken out of X first, which halves its norm.
     centered: eqx.AbstractClassVar[bool]
+    # Whether X must be real and symmetric.
+    real_only: eqx.AbstractClassVar[bool]
 
     @abc.abstractmethod
     def for_norm(self, norm: float | None, dtype_tol: float) -> Summation:
@@ -58,6 +63,7 @@ class TaylorSum(Summation):
 
     terms: int = eqx.field(static=True)
     centered: ClassVar[bool] = False
+    real_only: ClassVar[bool] = False
 
     def __init__(self, terms: int = 10):
         self.terms = checks.integer("terms", terms, 1, 200)
@@ -66,10 +72,10 @@ class TaylorSum(Summation):
         return self
 
     def matrix(self, x):
-        # The paper's code knows nothing of the zero real part; the barrier keeps the compiler from
-        # using it, so that cost and result are those of the general sum.
-        a = (jax.lax.optimization_barrier(jnp.zeros_like(x)), -x)
-        term, series = a, (jnp.eye(len(x), dtype=x.dtype), -x)
+        # A = −iX. The paper's code knows nothing of the zero real part that a real X gives; the
+        # barrier keeps the compiler from using it, so that cost and result are the general sum's.
+        a = (jax.lax.optimization_barrier(jnp.imag(x)), -jnp.real(x))
+        term, series = a, (jnp.eye(len(x), dtype=a[1].dtype) + a[0], a[1])
         for n in range(2, self.terms + 1):
             real = (a[0] @ term[0] - a[1] @ term[1]) / n
             imag = (a[0] @ term[1] + a[1] @ term[0]) / n
@@ -89,6 +95,7 @@ class CosSin(Summation):
 
     terms: int = eqx.field(static=True)
     centered: ClassVar[bool] = True
+    real_only: ClassVar[bool] = True
 
     def __init__(self, terms: int = 10):
         self.terms = checks.integer("terms", terms, 1, 200)
@@ -128,6 +135,7 @@ class PatersonStockmeyer(Summation):
     powers: int = eqx.field(static=True)
     doublings: int = eqx.field(static=True)
     centered: ClassVar[bool] = True
+    real_only: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -152,7 +160,7 @@ class PatersonStockmeyer(Summation):
             for s in range(0, 30)
             for m in range(1, 25)
             for q in range(1, 7)
-            if q <= m and remainder(norm / 2**s, m) * 2**s <= tol
+            if q <= m and remainder(norm / 2**s, m) * 4**s <= tol  # d cos 2X = 4 cos X · d cos X
         ]
         if not plans:
             raise checks.InputError("dt", f"must be smaller: |H|·dt = {norm:.3g} is out of reach")
@@ -230,14 +238,22 @@ class MatrixExponential(Propagator):
         self.scheme = scheme_or_default(scheme)
         self.center = jnp.zeros(())
 
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return self.scheme.order if H.time_dependent else 1
+
     def prepare(self, H, t, dt):
         require_orthonormal("MatrixExponential", H)
-        if not H.hermitian or not H.mix([1.0], [t[0]]).real:
+        if self.summation.real_only and not _real_symmetric(H, t[0]):
             raise Unsupported(
-                "MatrixExponential needs a real symmetric Hamiltonian (length gauge, no complex "
-                "absorber; a MaskAbsorber is allowed)"
+                f"{type(self.summation).__name__} sums exponentials of real symmetric matrices, "
+                "but this Hamiltonian is complex (velocity gauge or a complex absorber); use "
+                "MatrixExponential(TaylorSum(10)), which assumes nothing"
             )
-        low, high = spectral_bounds(H, t)
+        if self.summation.real_only:
+            low, high = spectral_bounds(H, t)
+        else:
+            high = spectral_radius(H, t)
+            low = -high
         traced = checks.is_traced(low)
         weights = self.scheme.stages[0][0] if H.time_dependent else (1.0,)
         middle = 0.5 * (low + high) if self.summation.centered else jnp.zeros(())
@@ -251,7 +267,10 @@ class MatrixExponential(Propagator):
 
     def init(self, H, psi, t, dt):
         """The matrix of the unchanging part; for a static H its exponential."""
-        matrix = runtime.shard_first_axis(H.fixed.as_matrix())
+        always = H.fixed if H.absorber is None else add([H.fixed, H.absorber])
+        matrix = runtime.shard_first_axis(always.as_matrix())
+        if not _real_symmetric(H, t):
+            matrix = matrix.astype(psi.dtype)
         return matrix if H.time_dependent else self._exponentiate(matrix, dt)
 
     def step(self, H, psi, t, dt, state):
@@ -281,3 +300,7 @@ class MatrixExponential(Propagator):
 
     def report(self, state):
         return {"real_products": self.summation.products()}
+
+
+def _real_symmetric(H: Hamiltonian, t: Any) -> bool:
+    return H.hermitian and H.mix([1.0], [t]).real

@@ -30,6 +30,9 @@ def slope(H: Hamiltonian, psi: jax.Array, t: Any) -> jax.Array:
 class RungeKutta4(Propagator):
     """The classical method of order 4: k₁ … k₄ at t, t + Δt/2 (twice), t + Δt."""
 
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return 4
+
     def prepare(self, H, t, dt):
         require_orthonormal("RungeKutta4", H)
         check_stability("RungeKutta4", partial(growth, 4), spectral_radius(H, t), t, dt)
@@ -70,6 +73,9 @@ class RungeKuttaFehlberg45(Propagator):
 
     def __init__(self, tol: float | None = None):
         self.tol = None if tol is None else float(checks.positive("tol", tol))
+
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return 5 if self.tol is None else 1
 
     def prepare(self, H, t, dt):
         require_orthonormal("RungeKuttaFehlberg45", H)

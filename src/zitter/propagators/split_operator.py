@@ -42,6 +42,9 @@ class SplitOperator(Exponential):
         self.order = checks.choice("order", order, (2, 4))
         self.scheme = Midpoint() if order == 2 else CommutatorFree4()
 
+    def convergence_order(self, H: Hamiltonian) -> int:
+        return self.order
+
     def prepare(self, H: Hamiltonian, t, dt):
         moments = [c.at(t[0]) for c in H.changing]
         pieces = [H.fixed, *moments, *([H.absorber] if H.absorber is not None else [])]

@@ -120,10 +120,10 @@ class Cell(eqx.Module):
                 )
         else:
             turns = [jnp.round(t) for t in _combine(parts, self.fractional)]
-            inside = [
-                x - y for x, y in zip(parts, _combine(turns, self.box), strict=True)
+            inside = [x - y for x, y in zip(parts, _combine(turns, self.box), strict=True)]
+            candidates = [
+                [x - s for x, s in zip(inside, shift, strict=True)] for shift in self.shifts
             ]
-            candidates = [[x - s for x, s in zip(inside, shift, strict=True)] for shift in self.shifts]
         best, shortest = candidates[0], squared(candidates[0])
         for candidate in candidates[1:]:
             length = squared(candidate)
@@ -153,7 +153,7 @@ def _combine(parts: Sequence[Any], matrix: Any) -> list[Any]:
 
 
 def reduce_lattice(vectors: np.ndarray) -> np.ndarray:
-    """The shortest linearly independent lattice vectors (Minkowski-reduced in 2 and 3 dimensions)."""
+    """The shortest independent lattice vectors (a Minkowski-reduced basis up to dimension 3)."""
     dimension = len(vectors)
     basis = np.array(vectors, np.float64)
     # Pairwise (Gauss–Lagrange) reduction until nothing shrinks, then the exact choice among

@@ -140,7 +140,9 @@ class Ewald(eqx.Module):
 
         def field(point):
             # The particle itself sits at distance 0: step aside before dividing, drop it after.
-            apart = [jnp.where(others, x - p, self.cell.inradius) for x, p in zip(r, point, strict=True)]
+            apart = [
+                jnp.where(others, x - p, self.cell.inradius) for x, p in zip(r, point, strict=True)
+            ]
             return jnp.sum(jnp.where(others, q * self._real_space(apart), 0.0))
 
         return recip + q[particle] * (field(new) - field(old)), after
@@ -193,7 +195,7 @@ def _background(gamma: float, cell: Cell) -> float:
 
 
 def _tail(dimension: int, scale: float):
-    """What the reciprocal series loses beyond G = 2√γ·y, in units of 1/inradius, as a function of y.
+    """What the reciprocal series loses beyond G = 2√γ·y, in units of 1/inradius, by y.
 
     Sums over G become integrals: 3D (2/π)∫e^{−G²/4γ}dG; 2D ∫erfc(G/2√γ)dG. `scale` is √γ·inradius.
     """

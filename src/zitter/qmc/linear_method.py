@@ -8,6 +8,8 @@ step; several are tried by correlated sampling.
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import numpy as np
 
@@ -54,7 +56,8 @@ class LinearMethod(Method):
         for stabilizer in STABILIZERS:
             shifted = H.copy()
             shifted[1:, 1:] += stabilizer * spread * np.eye(size)
-            values, vectors = scipy.linalg.eig(shifted, S)
+            solved: Any = scipy.linalg.eig(shifted, S)
+            values, vectors = solved[0], solved[1]
             weight = np.abs(vectors[0]) ** 2 / np.sum(np.abs(vectors) ** 2, axis=0)
             # Lowest of the states that are mostly Ψ₀: spurious low states of few samples are not.
             allowed = (np.abs(values.imag) < 1e-6 * spread) & (weight > 0.3)

@@ -134,9 +134,7 @@ def optimize(
         table = tabulate(psi, data)
         trials = method.candidates(psi, data, table)
         psi = psi.with_parameters(jnp.asarray(_choose(psi, method, data, table, trials)))
-    scores = [
-        method.objective(h.energy + h.error, h.variance + h.variance_error) for h in history
-    ]
+    scores = [method.objective(h.energy + h.error, h.variance + h.variance_error) for h in history]
     best = int(np.nanargmin(scores))
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     return Optimization(final, history, best, type(method).__name__, units)

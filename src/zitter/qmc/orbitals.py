@@ -43,7 +43,7 @@ class PlaneWaves(Orbitals):
         self.count = count
         shift = np.zeros(cell.dimension) if len(twist) == 0 else np.asarray(twist, np.float64)
         self.is_complex = bool(np.any(shift != 0))
-        integers, lengths = lowest(cell, count, shift)
+        integers, _ = lowest(cell, count, shift)
         if self.is_complex:
             self.k = (integers[:count] + shift) @ cell.reciprocal
         else:
@@ -112,7 +112,7 @@ class Nodeless(Orbitals):
 
 
 def lowest(cell: Cell, count: int, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(integers, |k+t|) of reciprocal points in order of |k+t|: at least `count` and whole shells."""
+    """(integers, |k+t|) of reciprocal points in order of |k+t|: `count` of them and more."""
     ball = {2: np.pi, 3: 4 * np.pi / 3}[cell.dimension]
     longest = np.max(np.linalg.norm(cell.reciprocal, axis=1))
     volume = (2 * np.pi) ** cell.dimension / cell.volume

@@ -1,4 +1,4 @@
-"""What a Monte Carlo run returns: energies with error bars, their traces, and how they were made."""
+"""What a Monte Carlo run returns: energies with error bars, traces, and how they were made."""
 
 from __future__ import annotations
 
@@ -54,6 +54,22 @@ class Samples:
     @property
     def acceptance(self) -> float:
         return self.estimate("acceptance").mean
+
+    def numbers(self) -> dict[str, Any]:
+        """The key numbers, for `--json`."""
+        found = {
+            "kind": KIND,
+            "energy": self.energy,
+            "energy_error": self.energy_error,
+            "units": self.units,
+            "variance": self.variance,
+            "acceptance": self.acceptance,
+            "blocks": len(self.weights) - self.start,
+            "info": self.info,
+        }
+        if "population" in self.traces:
+            found["population"] = self.estimate("population").mean
+        return found
 
     def summary(self) -> str:
         """A table for people: every energy with its error bar."""

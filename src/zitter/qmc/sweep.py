@@ -159,7 +159,7 @@ def _offer(psi, dynamics, walker, slab, place, electron, spin, may, noise, chanc
     row = jnp.where(occupied, row, 0).astype(slater.dtype)
     ratio = row @ column
     log_ratio = jnp.log(jnp.abs(ratio))
-    if dynamics.drifts:
+    if slope is not None:
         gradient_new = jnp.real((slope @ jnp.where(occupied, column, 0)) / ratio)
     news = []
     for term, memory in zip(psi.terms, walker.memory, strict=True):
@@ -172,7 +172,9 @@ def _offer(psi, dynamics, walker, slab, place, electron, spin, may, noise, chanc
     crossed = jnp.zeros((), bool)
     if dynamics.drifts and not slater.orbitals.is_complex:
         crossed = ratio <= 0
-    probability = jnp.where(crossed | ~jnp.isfinite(quotient), 0.0, jnp.exp(jnp.minimum(quotient, 0)))
+    probability = jnp.where(
+        crossed | ~jnp.isfinite(quotient), 0.0, jnp.exp(jnp.minimum(quotient, 0))
+    )
     accept = may & (chance < probability)
     memory = tuple(
         term.update(memory, move, fresh, accept)

@@ -170,7 +170,9 @@ class Trap(System):
         self.frequency = checks.non_negative("frequency", frequency, "energy")
         self.charge = checks.non_negative("Z", Z)
         if self.frequency == 0 and self.charge == 0:
-            raise checks.InputError("frequency", "must be positive where there is no charge, but is 0")
+            raise checks.InputError(
+                "frequency", "must be positive where there is no charge, but is 0"
+            )
         self.dimension = checks.choice("dimension", dimension, (2, 3))
         self.spins = (1, 0)
         # In two dimensions the cusp of −Z/r is 2Z: φ'/φ = −2Z/(d−1) at the nucleus.

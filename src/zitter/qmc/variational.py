@@ -79,11 +79,13 @@ def vmc(
         tau = autocorrelation_time(warm.records["energy"][equilibration // 2 :])
         stride = min(max(1, math.ceil(tau / 2)), LONGEST_STRIDE)
     stride = checks.integer("stride", stride, 1)
-    context = Context(
-        psi, jnp.asarray(stride, jnp.int32), jnp.asarray(False), prepared, dtype
-    )
-    saved = None if checkpoint is None else loop.Checkpoint(
-        Path(checkpoint), signature=signature(psi, walkers, seed, stride, str(dtype))
+    context = Context(psi, jnp.asarray(stride, jnp.int32), jnp.asarray(False), prepared, dtype)
+    saved = (
+        None
+        if checkpoint is None
+        else loop.Checkpoint(
+            Path(checkpoint), signature=signature(psi, walkers, seed, stride, str(dtype))
+        )
     )
     run = loop.drive(
         step, context, warm.state, blocks, label="VMC", guard=guard, checkpoint=saved,
@@ -152,7 +154,9 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     acceptance = jnp.mean(accepted) / moves
     sweeps = state.sweeps + context.stride
     due = (sweeps // REFRESH) != (state.sweeps // REFRESH)
-    walkers, found = jax.lax.cond(due, lambda w: refresh(psi, w, dtype), lambda w: (w, 0.0), walkers)
+    walkers, found = jax.lax.cond(
+        due, lambda w: refresh(psi, w, dtype), lambda w: (w, 0.0), walkers
+    )
     record = measure(psi, walkers, context.estimators, measure_key, dtype)
     record["acceptance"] = acceptance
     factor = jnp.where(context.tune, jnp.exp(acceptance - ACCEPTANCE), 1.0)
@@ -184,7 +188,9 @@ def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any
 
 def guard(state: State, done: int) -> str | None:
     if not bool(jnp.all(jnp.isfinite(state.walkers.log))):
-        return f"ln|Ψ| of a walker became infinite or NaN by block {done}: start from other walkers."
+        return (
+            f"ln|Ψ| of a walker became infinite or NaN by block {done}: start from other walkers."
+        )
     return None
 
 

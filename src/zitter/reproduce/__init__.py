@@ -18,6 +18,7 @@ NAMES: dict[str, str] = {
     "imaginary-time-3d": "zitter.reproduce.imaginary_time_3d",
     "hydrogen-laser": "zitter.reproduce.hydrogen_laser",
     "h2plus-1d": "zitter.reproduce.h2plus_1d",
+    "electron-gas": "zitter.reproduce.electron_gas",
 }
 
 __all__ = ["NAMES", "Report", "Row", "descriptions", "run"]

@@ -20,7 +20,7 @@ from zitter.bases.base import Basis
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
-from zitter.fields import Field
+from zitter.fields import Field, FieldSum, polarization
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Driven
 from zitter.operators.sums import add
@@ -78,7 +78,22 @@ def components(field: Field, dimension: int, electric: bool) -> list[tuple[Compo
                 )
             unit = unit[:dimension]
         return [(Component(field, electric, None), unit)]
+    for vector in _directions(field):
+        if np.any(np.abs(vector[dimension:]) > 1e-12):
+            raise checks.InputError(
+                "polarization",
+                f"must keep the field in the grid's {dimension} axes, but it has a part along "
+                f"({', '.join(f'{v:g}' for v in vector)}); without polarization it is along z",
+            )
     return [(Component(field, electric, a), np.eye(dimension)[a]) for a in range(dimension)]
+
+
+def _directions(field: Field) -> list[np.ndarray]:
+    """Every direction in which a field, or one that it is a sum of, has a component."""
+    if isinstance(field, FieldSum):
+        return [vector for part in field.fields for vector in _directions(part)]
+    major = polarization.major_axis(field.polarization)
+    return [major] if field.is_linear else [major, polarization.minor_axis(field.polarization)]
 
 
 class LengthGauge(Term):

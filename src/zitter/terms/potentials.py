@@ -19,7 +19,7 @@ from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
 from zitter.cube import read_cube
 from zitter.expressions import Expression
-from zitter.operators.base import real_like, total
+from zitter.operators.base import cast_reals, real_like, total
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Moving
 from zitter.terms.atomic import central_potential
@@ -288,6 +288,7 @@ class Potential(Term):
     function: Callable[..., Any] | None = eqx.field(static=True)
     expression: Expression | None = eqx.field(static=True)
     values: Any
+    source: str = eqx.field(static=True)  # which of the four it is, for what is told about it
 
     def __init__(
         self,
@@ -307,6 +308,7 @@ class Potential(Term):
                 + (" and ".join(given) or "none"),
             )
         self.function = function
+        self.source = given[0]
         self.expression = None
         if expression is not None:
             names = ("x", "y", "z", "x1", "x2", "x3", "r", "t")
@@ -328,7 +330,7 @@ class Potential(Term):
         if self.values is not None:
             if self.values.shape != basis.shape:
                 raise checks.InputError(
-                    "array",
+                    self.source,
                     f"must have the grid's shape {basis.shape}, but has {self.values.shape}",
                 )
             return [Diagonal(self.values, basis.shape)]
@@ -336,10 +338,11 @@ class Potential(Term):
         if self._takes_time(basis):
             return [Moving(_MovingPotential(self, basis))]
         values = self.evaluate(basis)
+        self._check_shape(values, basis)
         if not checks.is_traced(values) and not bool(jnp.all(jnp.isfinite(values))):
             bad = int(jnp.sum(~jnp.isfinite(values)))
             raise checks.InputError(
-                "potential", f"must be finite on the grid, but is not at {bad} point(s)"
+                self.source, f"must be finite on the grid, but is not at {bad} point(s)"
             )
         return [Diagonal(values, basis.shape)]
 
@@ -357,12 +360,29 @@ class Potential(Term):
         if self.expression is not None:
             return "t" in self.expression.variables_used
         assert self.function is not None
-        needed = [
-            p
-            for p in inspect.signature(self.function).parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
-        ]
-        return len(needed) == grid.ndim + 1
+        parameters = inspect.signature(self.function).parameters.values()
+        given = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        needed = sum(p.default is p.empty for p in given)
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        if needed > grid.ndim + 1 or (len(given) < grid.ndim and not any_number):
+            raise checks.InputError(
+                "function",
+                f"must take {', '.join(grid.axis_names())}, and t where it changes with time, "
+                f"but takes {len(given)} argument(s)",
+            )
+        return needed == grid.ndim + 1
+
+    def _check_shape(self, values: jax.Array, grid: Grid) -> None:
+        try:
+            fits = np.broadcast_shapes(values.shape, grid.shape) == grid.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise checks.InputError(
+                self.source,
+                f"must give values that fit the grid's shape {grid.shape}, but gives shape "
+                f"{values.shape}",
+            )
 
     def _check_names(self, grid: Grid) -> None:
         if self.expression is None:
@@ -394,7 +414,9 @@ class _MovingPotential(eqx.Module):
     grid: Grid
 
     def __call__(self, t: Any, dtype: Any) -> Diagonal:
-        return Diagonal(self.term.evaluate(self.grid, t).astype(dtype), self.grid.shape)
+        values = self.term.evaluate(self.grid, t)
+        self.term._check_shape(values, self.grid)
+        return cast_reals(Diagonal(values, self.grid.shape), dtype)  # one that absorbs is complex
 
 
 def read_array(path: str, dataset: str) -> np.ndarray:

@@ -8,6 +8,7 @@ the mass of a state is 2m_q + E. The −α/r at the origin is treated like a nuc
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import jax
@@ -29,9 +30,9 @@ class _AtTheOrigin(Term):
     alpha: Any
     mass: Any
 
+    @abc.abstractmethod
     def remainder(self, x: Any, y: Any, z: Any) -> jax.Array:
         """V + α/r."""
-        raise NotImplementedError
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         if not isinstance(basis, Grid) or basis.dimension != 3:

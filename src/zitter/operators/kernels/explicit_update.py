@@ -63,7 +63,7 @@ def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array
     """One update as a Triton kernel."""
     import inspect
 
-    import jax_triton
+    import jax_triton  # type: ignore[import-not-found]
 
     nx, ny, nz = psi.shape
     shape = jax.ShapeDtypeStruct(psi.shape, psi.dtype)

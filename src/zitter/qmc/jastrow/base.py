@@ -15,7 +15,7 @@ from zitter.qmc.systems import System
 
 
 class Change(NamedTuple):
-    """What one proposed move does: J_new − J_old, ∇_iJ before and after, and news for the memory."""
+    """What one move does: J_new − J_old, ∇_iJ before and after, and news for the memory."""
 
     value: Any
     gradient_old: Any

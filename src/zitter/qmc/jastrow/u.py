@@ -3,8 +3,8 @@
     u(r) = (r − L)^C Θ(L − r) Σ_l α_l r^l                                Thorpe et al., Eq. (8)
 
 Inside, x = r/L and u = (1 − x)^C Σ_l β_l x^l, so that coefficients are of one size; Eq. (8)'s are
-α_l = (−1)^C β_l / L^{l+C}. The cusp u'(0) = Γ fixes β₁ = ΓL + Cβ₀; every other β is free. Γ is ½ for
-opposite and ¼ for like spins in three dimensions, 1 and ⅓ in two.
+α_l = (−1)^C β_l / L^{l+C}. The cusp u'(0) = Γ fixes β₁ = ΓL + Cβ₀; every other β is free. Γ is ½
+for opposite and ¼ for like spins in three dimensions, 1 and ⅓ in two.
 """
 
 from __future__ import annotations

@@ -1,0 +1,77 @@
+"""How fast −Z/r converges on a uniform grid, for each treatment of the singularity.
+
+    python benchmarks/coulomb_singularity.py --json results/coulomb_singularity.json --figure F.png
+
+Hydrogen's 1s and the two lowest levels of H2+ (R = 2), with sines as kinetic energy and the nuclei
+at a place between the grid points, in a box large enough for 1e-6 hartree.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from common import arguments, finish, record
+
+import zitter as zt
+
+SYSTEMS = {
+    "H 1s": ([[0, 0, 0]], 18.0, 0, -0.5),
+    "H2+ 1sσg": ([[0, 0, -1.0], [0, 0, 1.0]], 20.0, 0, -1.102634214495),
+    "H2+ 2pσu": ([[0, 0, -1.0], [0, 0, 1.0]], 20.0, 1, -0.667534392202),
+}
+TREATMENTS = ("cut", "cell-average", "regularized")
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--figure", help="draw the errors into this file")
+    parser.add_argument("--spacings", type=float, nargs="+", default=[0.6, 0.5, 0.4, 0.32, 0.26])
+    options = parser.parse_args()
+    zt.configure(precision="double")
+    rows, curves = [], {}
+    for treatment in TREATMENTS:
+        solved = {}
+        for h in options.spacings:
+            for name, (centers, length, level, exact) in SYSTEMS.items():
+                n = round(length / h) - 1
+                spacing = length / (n + 1)
+                key = (str(centers), h)
+                if key not in solved:
+                    term = zt.Coulomb(1.0, centers=centers, singularity=treatment)
+                    grid = zt.Grid((n,) * 3, spacing, center=0.3 * spacing)
+                    H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid)
+                    start = time.perf_counter()
+                    eig = zt.eigenstates(H, len(centers), zt.LOBPCG(tol=1e-4))
+                    solved[key] = (eig.energies, time.perf_counter() - start)
+                energies, seconds = solved[key]
+                error = float(abs(energies[level] - exact))
+                rows.append(
+                    {
+                        "treatment": treatment,
+                        "state": name,
+                        "spacing": spacing,
+                        "points": n,
+                        "error_hartree": error,
+                        "seconds": seconds,
+                    }
+                )
+                h_list, e_list = curves.setdefault(f"{name}, {treatment}", ([], []))
+                h_list.append(spacing)
+                e_list.append(error)
+    for name, (h, e) in curves.items():
+        order = np.polyfit(np.log(h), np.log(e), 1)[0]
+        print(f"{name}: order {order:.1f}")
+    if options.figure:
+        figure = zt.plot.convergence(curves, "spacing (bohr)", "error (hartree)")
+        zt.plot.save(figure, options.figure)
+    question = "Which treatment of the singularity converges, and how fast?"
+    finish(record("coulomb_singularity", question, rows), options.json)
+
+
+if __name__ == "__main__":
+    main()

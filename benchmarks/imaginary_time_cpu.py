@@ -1,0 +1,192 @@
+"""Stationary states on a CPU: the explicit update against numba, four ground states, QMsolve.
+
+    python benchmarks/imaginary_time_cpu.py --json results/imaginary_time_cpu.json
+
+QMsolve (if installed) solves 3D H2+ in the same box; its time is put beside the time LOBPCG takes
+on the coarsest grid that is at least as accurate.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from common import arguments, finish, record
+
+import zitter as zt
+from zitter.operators.kernels import explicit_update
+from zitter.reproduce.imaginary_time_3d import CASES, H2_PLUS
+
+EXACT_H2_PLUS = -1.102634214495
+ELECTRONVOLTS = 27.211386245981  # in a hartree
+
+
+def numba_update():
+    import numba
+
+    @numba.njit(parallel=True, fastmath=True)
+    def update(psi, g, k, out):
+        nx, ny, nz = psi.shape
+        middle = 4 - 6 * k
+        for x in numba.prange(1, nx - 1):
+            for y in range(1, ny - 1):
+                for z in range(1, nz - 1):
+                    c = psi[x, y, z]
+                    around = psi[x - 1, y, z] + psi[x + 1, y, z] + psi[x, y - 1, z]
+                    around += psi[x, y + 1, z] + psi[x, y, z - 1] + psi[x, y, z + 1]
+                    out[x, y, z] = g[x - 1, y - 1, z - 1] * (k * around + middle * c) - c
+
+    return update
+
+
+def update_rows(sizes, updates=20, rounds=9) -> list[dict]:
+    """Both in turns, so that a disturbance hits both; medians."""
+    rows = []
+    update = numba_update()
+    advance = jax.jit(explicit_update.advance, static_argnums=3)
+    for n in sizes:
+        rng = np.random.default_rng(0)
+        psi = rng.random((n, n, n))
+        g = 1 / (2 + 0.01 * rng.random((n, n, n)))
+        k, weights = 0.2, jnp.full(3, 0.2)
+        a = np.pad(psi, 1)
+        b = np.zeros_like(a)
+        ours, theirs = [], []
+        x, y = jnp.asarray(psi), jnp.asarray(g)
+        found = np.asarray(advance(x, y, weights, updates))
+        for i in range(rounds + 1):
+            a[1:-1, 1:-1, 1:-1] = psi
+            start = time.perf_counter()
+            for _ in range(updates // 2):
+                update(a, g, k, b)
+                update(b, g, k, a)
+            middle = time.perf_counter()
+            jax.block_until_ready(advance(x, y, weights, updates))
+            if i:
+                theirs.append((middle - start) / updates)
+                ours.append((time.perf_counter() - middle) / updates)
+        assert np.allclose(found, a[1:-1, 1:-1, 1:-1], rtol=1e-11)
+        ratios = np.array(ours) / np.array(theirs)
+        rows.append(
+            {
+                "task": f"update {n}³, float64",
+                "zitter_ms": 1e3 * float(np.median(ours)),
+                "numba_ms": 1e3 * float(np.median(theirs)),
+                "ratio": float(np.median(ratios)),
+            }
+        )
+    return rows
+
+
+def timed(H, tol=1e-4, repeats=2):
+    for _ in range(repeats):
+        start = time.perf_counter()
+        eig = zt.eigenstates(H, 1, zt.LOBPCG(tol=tol))
+        seconds = time.perf_counter() - start
+    return eig, seconds
+
+
+def ground_state_rows() -> list[dict]:
+    rows = []
+    for case in CASES:
+        _, n, spacing = case.recommended[0]
+        H = zt.discretize(zt.Model([zt.Kinetic(), case.physics]), zt.Grid((n,) * 3, spacing))
+        eig, seconds = timed(H)
+        rows.append(
+            {
+                "task": f"ground state, {case.name}",
+                "method": f"LOBPCG, {n}³, h = {spacing}",
+                "seconds": seconds,
+                "error_hartree": float(eig.energies[0] - case.exact[0]),
+            }
+        )
+    return rows
+
+
+def size_rows(sizes) -> list[dict]:
+    """Cost against the number of points: the coupled oscillators in one box of 5.4 bohr."""
+    case = next(c for c in CASES if c.name == "anharmonic")
+    rows = []
+    for n in sizes:
+        grid = zt.Grid((n,) * 3, 5.4 / (n + 1))
+        H = zt.discretize(zt.Model([zt.Kinetic(), case.physics]), grid)
+        eig, seconds = timed(H, repeats=2 if n <= 96 else 1)
+        rows.append(
+            {
+                "task": f"cost against size, {n}³",
+                "seconds": seconds,
+                "iterations": eig.info["iterations"],
+                "microseconds_per_point": 1e6 * seconds / n**3,
+                "error_hartree": float(eig.energies[0] - case.exact[0]),
+            }
+        )
+    return rows
+
+
+def qmsolve_rows(points=80, extent=16.0) -> list[dict]:
+    """QMsolve's own 3D method (LOBPCG from a 30³ start), nuclei between its grid points."""
+    try:
+        from qmsolve import Hamiltonian, SingleParticle
+    except ImportError:
+        print("qmsolve is not installed: no comparison with it")
+        return []
+
+    def potential(particle):
+        square = particle.x**2 + particle.y**2
+        up, down = particle.z - 1.0, particle.z + 1.0
+        return -1 / np.sqrt(square + up**2) - 1 / np.sqrt(square + down**2)
+
+    start = time.perf_counter()
+    H = Hamiltonian(SingleParticle(), potential, N=points, extent=extent, spatial_ndim=3)
+    states = H.solve(max_states=1, method="lobpcg")
+    theirs = time.perf_counter() - start
+    error = abs(float(states.energies[0]) / ELECTRONVOLTS - EXACT_H2_PLUS)
+    rows = [
+        {
+            "task": "H2+ in the same box",
+            "method": f"QMsolve, {points}³",
+            "seconds": theirs,
+            "error_hartree": error,
+        }
+    ]
+    for n in (20, 24, 28, 32, 40, 48):
+        spacing = extent / (n + 1)
+        if spacing > 0.7:
+            continue
+        grid = zt.Grid((n,) * 3, spacing)
+        eig, seconds = timed(zt.discretize(zt.Model([zt.Kinetic(), H2_PLUS]), grid), 1e-3)
+        ours = abs(float(eig.energies[0]) - EXACT_H2_PLUS)
+        if ours <= error:
+            rows.append(
+                {
+                    "task": "H2+ in the same box",
+                    "method": f"LOBPCG, {n}³",
+                    "seconds": seconds,
+                    "error_hartree": ours,
+                    "times_faster": theirs / seconds,
+                }
+            )
+            break
+    return rows
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--largest", type=int, default=128, help="the largest grid, up to 256")
+    options = parser.parse_args()
+    zt.configure(precision="double")
+    sizes = [n for n in (32, 48, 64, 96, 128, 192, 256) if n <= options.largest]
+    rows = update_rows([64, 128])
+    rows += ground_state_rows() + qmsolve_rows() + size_rows(sizes)
+    question = "What do stationary states in three dimensions cost on a CPU?"
+    finish(record("imaginary_time_cpu", question, rows, "numba", "qmsolve"), options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""The explicit imaginary-time update and the four ground states on a GPU.
+
+    python benchmarks/imaginary_time_gpu.py --json results/imaginary_time_gpu.json
+
+Update at 256³ in float64 and float32: plain XLA, the Triton kernel that zitter uses, and a CUDA
+kernel written by hand (CuPy), checked against one another; bytes moved count ψ, g and ψ' once each.
+Then the time after compilation to reach 1e-6 hartree for four ground states, with LOBPCG.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from common import arguments, finish, record
+
+import zitter as zt
+from zitter.operators.kernels import explicit_update
+from zitter.reproduce.imaginary_time_3d import CASES
+
+CUDA = r"""
+extern "C" __global__ void update(const REAL* __restrict__ psi, const REAL* __restrict__ g,
+                                  REAL* __restrict__ out, const REAL k, const int n) {
+  const int z = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  const int x = blockIdx.z;
+  if (z >= n || y >= n) return;
+  const long plane = (long)n * n;
+  const long i = x * plane + (long)y * n + z;
+  const REAL c = psi[i];
+  REAL around = (x > 0 ? psi[i - plane] : (REAL)0) + (x < n - 1 ? psi[i + plane] : (REAL)0)
+              + (y > 0 ? psi[i - n] : (REAL)0) + (y < n - 1 ? psi[i + n] : (REAL)0)
+              + (z > 0 ? psi[i - 1] : (REAL)0) + (z < n - 1 ? psi[i + 1] : (REAL)0);
+  const REAL w = g[i];
+  out[i] = (4 * w - 1) * c + w * k * (around - 6 * c);
+}
+"""
+
+
+def median_time(action, repeats=7) -> float:
+    action()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def problem(n, dtype):
+    rng = np.random.default_rng(0)
+    psi = rng.random((n, n, n)).astype(dtype)
+    g = (1 / (2 + 1e-3 * 10 * rng.random((n, n, n)))).astype(dtype)
+    return psi, g, 0.2
+
+
+def with_jax(step, psi, g, k, updates):
+    weights = jnp.asarray([k] * 3, psi.dtype)
+    pad = step is explicit_update._update_padded
+
+    @jax.jit
+    def run(psi, g):
+        start = jnp.pad(psi, 1) if pad else psi
+        one = functools.partial(step, g=g, weights=weights)
+        out = explicit_update._twice(one, start, updates)
+        return out[1:-1, 1:-1, 1:-1] if pad else out
+
+    psi, g = jnp.asarray(psi), jnp.asarray(g)
+    result = jax.block_until_ready(run(psi, g))
+    seconds = median_time(lambda: jax.block_until_ready(run(psi, g)))
+    return np.asarray(result), seconds / updates
+
+
+def with_cupy(psi, g, k, updates):
+    import cupy
+
+    real = "double" if psi.dtype == np.float64 else "float"
+    kernel = cupy.RawKernel(CUDA.replace("REAL", real), "update")
+    n = psi.shape[0]
+    block = (32, 8, 1)
+    grid = (-(-n // 32), -(-n // 8), n)
+    a, b, w = cupy.asarray(psi), cupy.empty_like(psi), cupy.asarray(g)
+    scalar = psi.dtype.type(k)
+
+    def run(a, b):
+        for _ in range(updates // 2):
+            kernel(grid, block, (a, w, b, scalar, np.int32(n)))
+            kernel(grid, block, (b, w, a, scalar, np.int32(n)))
+        cupy.cuda.Device().synchronize()
+
+    run(a, b)
+    result = cupy.asnumpy(a)
+    return result, median_time(lambda: run(a, b)) / updates
+
+
+def updates_rows(n: int, updates: int) -> list[dict]:
+    rows = []
+    for dtype in (np.float64, np.float32):
+        psi, g, k = problem(n, dtype)
+        methods = {"XLA": lambda a: with_jax(explicit_update._update_padded, *a)}
+        if explicit_update.has_triton():
+            methods["Triton (jax-triton)"] = lambda a: with_jax(explicit_update.update_triton, *a)
+        try:
+            import cupy  # noqa: F401
+
+            methods["CUDA by hand (CuPy)"] = lambda a: with_cupy(*a)
+        except ImportError:
+            print("cupy is not installed: no comparison with a CUDA kernel")
+        reference = None
+        for name, method in methods.items():
+            result, seconds = method((psi, g, k, updates))
+            reference = result if reference is None else reference
+            apart = float(np.max(np.abs(result - reference)) / np.max(np.abs(reference)))
+            traffic = 3 * psi.nbytes / seconds / 1e12
+            rows.append(
+                {
+                    "task": f"update {n}³",
+                    "dtype": np.dtype(dtype).name,
+                    "method": name,
+                    "microseconds": 1e6 * seconds,
+                    "TB_per_s": traffic,
+                    "relative_difference": apart,
+                }
+            )
+            assert apart < (1e-12 if dtype == np.float64 else 1e-4), (name, apart)
+    return rows
+
+
+def ground_state_rows() -> list[dict]:
+    """Seconds of the second of two equal runs: the first compiles."""
+    rows = []
+    for case in CASES:
+        _, n, spacing = case.recommended_full[0]
+        model = zt.Model([zt.Kinetic(), case.physics])
+        H = zt.discretize(model, zt.Grid((n,) * 3, spacing))
+        for _ in range(2):
+            start = time.perf_counter()
+            eig = zt.eigenstates(H, 1, zt.LOBPCG(tol=1e-4))
+            jax.block_until_ready(eig.states)
+            seconds = time.perf_counter() - start
+        rows.append(
+            {
+                "task": f"ground state, {case.name}",
+                "method": f"LOBPCG, {n}³, h = {spacing}",
+                "seconds": seconds,
+                "error_hartree": float(eig.energies[0] - case.exact[0]),
+                "iterations": eig.info["iterations"],
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--points", type=int, default=256)
+    parser.add_argument("--updates", type=int, default=200)
+    options = parser.parse_args()
+    zt.configure(precision="double")
+    rows = updates_rows(options.points, options.updates) + ground_state_rows()
+    question = "How close is the explicit update to the memory's speed, and how fast is 1e-6?"
+    finish(record("imaginary_time_gpu", question, rows, "jax-triton", "cupy"), options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Monte Carlo runs: the trace of the energy, reblocking, and whatever else was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zitter import checks
+from zitter.plot import style
+from zitter.qmc.samples import Samples
+from zitter.qmc.statistics import with_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_AXES = {
+    "pair_correlation": ("r (bohr)", "g(r)"),
+    "structure_factor": ("k (1/bohr)", "S(k)"),
+    "momentum_density": ("k / k_F", "n(k)"),
+}
+
+
+def trace(samples: Samples, name: str = "energy", ax: Axes | None = None) -> Figure:
+    """One number per block, the part that was dropped, and the mean with its error bar."""
+    if name not in samples.traces:
+        names = ", ".join(samples.traces)
+        raise checks.InputError("name", f"must be one of {names}, but is {name!r}")
+    ax = style.axes_or_new(ax, 7.0, 4.0)
+    values = samples.traces[name]
+    blocks = np.arange(len(values))
+    estimate = samples.estimate(name)
+    ax.plot(blocks[: samples.start + 1], values[: samples.start + 1], color=style.FAINT, lw=0.8)
+    ax.plot(blocks[samples.start :], values[samples.start :], color=style.COLORS[0], lw=0.8)
+    ax.axhline(estimate.mean, color=style.COLORS[1], lw=1.0)
+    low, high = estimate.mean - estimate.error, estimate.mean + estimate.error
+    ax.axhspan(low, high, color=style.COLORS[1], alpha=0.25, lw=0)
+    ax.set_xlabel("block")
+    ax.set_ylabel(f"{name.replace('_', ' ')} ({samples.units})")
+    shown = with_error(estimate.mean, estimate.error)
+    style.title(ax, f"{samples.info['method']}: {shown} {samples.units}")
+    return style.figure_of(ax)
+
+
+def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
+    """g(r), S(k) or n(k) with error bars; g has a line for like and one for opposite spins."""
+    if name not in samples.estimators:
+        names = ", ".join(samples.estimators) or "nothing"
+        raise checks.InputError("name", f"must have been measured ({names} was), but is {name!r}")
+    ax = style.axes_or_new(ax, 6.0, 4.0)
+    found = samples.estimators[name]
+    means, errors = np.atleast_2d(found["mean"]), np.atleast_2d(found["error"])
+    labels = ("like spins", "opposite spins") if len(means) == 2 else ("",)
+    for row, (mean, error, label) in enumerate(zip(means, errors, labels, strict=False)):
+        color = style.COLORS[row % len(style.COLORS)]
+        ax.errorbar(found["x"], mean, error, color=color, lw=1.0, marker="o", ms=3, label=label)
+    if len(means) > 1:
+        ax.legend(fontsize=8, frameon=False)
+    horizontal, vertical = _AXES.get(name, ("x", name))
+    ax.set_xlabel(horizontal)
+    ax.set_ylabel(vertical)
+    style.title(ax, f"{samples.info['method']}: {name.replace('_', ' ')}")
+    return style.figure_of(ax)
+
+
+def overview(samples: Samples) -> Figure:
+    """The energy's trace and everything that was measured, in one figure."""
+    count = 1 + len(samples.estimators)
+    figure = style.new_figure(6.5, 2.8 * count)
+    axes = figure.subplots(count, 1, squeeze=False).ravel()
+    trace(samples, ax=axes[0])
+    for ax, name in zip(axes[1:], samples.estimators, strict=True):
+        estimator(samples, name, ax=ax)
+    return figure

@@ -1,0 +1,109 @@
+"""The paper's explicit update: its formula, its stability limit, its stopping rule, and better."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter.eigensolvers.imaginary_time import Update
+from zitter.eigensolvers.transfer import coarser, prolong
+
+
+def oscillator(n=24, h=0.4):
+    return zt.discretize(zt.Model([zt.Kinetic(order=2), zt.Harmonic(1.0)]), zt.Grid((n,) * 3, h))
+
+
+def update_by_hand(psi, potential, h, dtau):
+    """Eq. 10–12 with m = 1, written out."""
+    b = (2 - dtau * potential) / (2 + dtau * potential)
+    c = dtau / (h**2 * (2 + dtau * potential))
+    p = np.pad(psi, 1)
+    around = sum(np.roll(p, s, axis) for axis in range(3) for s in (1, -1)) - 6 * p
+    return b * psi + c * around[1:-1, 1:-1, 1:-1]
+
+
+def test_update_is_the_papers():
+    H, dtau = oscillator(10), 0.03
+    psi = np.random.default_rng(0).normal(size=H.shape)
+    potential = np.asarray(0.5 * sum(x**2 for x in H.basis.coordinates()))
+    expected = update_by_hand(update_by_hand(psi, potential, 0.4, dtau), potential, 0.4, dtau)
+    found = Update.of(H, dtau).apply(jnp.asarray(psi), jnp.zeros(()), 2)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
+def test_other_kinetic_energies_take_the_same_update():
+    """Fourth-order differences through the general path; for order 2 both paths agree."""
+    H = oscillator(10)
+    fast = Update.of(H, 0.03)
+    slow = Update(fast.potential, None, fast.kinetic, fast.dtau)
+    psi = jnp.asarray(np.random.default_rng(1).normal(size=H.shape))
+    expected = slow.apply(psi, jnp.zeros(()), 4)
+    np.testing.assert_allclose(fast.apply(psi, jnp.zeros(()), 4), expected, rtol=0, atol=1e-13)
+
+
+def test_lattice_levels_with_degeneracy():
+    """Second-order differences: each axis has levels close to n + 1/2 − h²(2n²+2n+1)/32."""
+    found = zt.eigenstates(oscillator(), 4, zt.ImaginaryTime(tol=1e-6))
+    ground = 3 * (0.5 - 0.4**2 / 32)
+    excited = ground + 1 - 0.4**2 * 4 / 32
+    # The next term of the expansion is of order h⁴/40.
+    np.testing.assert_allclose(found.energies, [ground] + 3 * [excited], atol=0.4**4 / 40)
+    assert np.all(found.residuals < 1.01e-6)
+    exact = zt.eigenstates(oscillator(), 4, zt.LOBPCG(tol=1e-9))
+    np.testing.assert_allclose(found.energies, exact.energies, atol=1e-10)
+
+
+def test_the_papers_rule_ends_before_the_state_is_found():
+    """Without the shift the residual stays near δτE/2·‖(V − ⟨V⟩)ψ‖, ‖…‖ = 0.61 for a Gaussian."""
+    dtau = 0.02
+    found = zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(dtau, 1e-9, "energy", False))
+    assert found.residuals[0] == pytest.approx(dtau * 0.75 * 0.61, rel=0.15)
+    exact = zt.eigenstates(oscillator(), 1, zt.LOBPCG(tol=1e-9)).energies[0]
+    # The energy is wrong in second order only: (δτE/2)² = 2e-4 times a curvature below one.
+    assert 0 < found.energies[0] - exact < 2e-4
+    assert zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(dtau, 1e-6)).residuals[0] < 1.01e-6
+
+
+def test_coarse_grids_save_updates():
+    direct = zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(tol=1e-5, check_every=10))
+    coarse = zt.eigenstates(
+        oscillator(), 1, zt.ImaginaryTime(tol=1e-5, check_every=10, coarse_levels=1)
+    )
+    assert coarse.energies[0] == pytest.approx(direct.energies[0], abs=1e-9)
+    assert coarse.info["updates"] < 0.85 * direct.info["updates"]
+
+
+def test_prolongation_and_coarse_hamiltonian():
+    H = oscillator(31, 0.3)
+    coarse = coarser(H)
+    assert coarse.shape == (15, 15, 15)
+    assert coarse.basis.spacing[0] == pytest.approx(0.6)
+    box = coarse.basis.sample(lambda x, y, z: (4.8 - abs(x)) * (4.8 - abs(y)) * (4.8 - abs(z)))
+    fine = H.basis.sample(lambda x, y, z: (4.8 - abs(x)) * (4.8 - abs(y)) * (4.8 - abs(z)))
+    # Linear interpolation is exact for a roof whose ridge is a grid point.
+    np.testing.assert_allclose(prolong(box[None], coarse.basis, H.basis)[0], fine, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("dtau", "text"),
+    [(0.0534, "dtau: must be below the stability limit 2/max T = 0.05333"), (-1.0, "positive")],
+)
+def test_time_step_is_judged(dtau, text):
+    """δτ < a²/3 = 0.0533 for a = 0.4."""
+    with pytest.raises(zt.InputError, match=text):
+        zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(dtau=dtau))
+
+
+def test_deep_wells_limit_the_step():
+    well = zt.Potential(expression="-100*exp(-(x**2 + y**2 + z**2))")
+    H = zt.discretize(zt.Model([zt.Kinetic(order=2), well]), zt.Grid((11,) * 3, 0.4))
+    with pytest.raises(zt.InputError, match=r"dtau: must be below 2/\|V\| = 0.02 .* but is 0.03"):
+        zt.eigenstates(H, 1, zt.ImaginaryTime(dtau=0.03))
+
+
+def test_periodic_boxes_and_absorbers_are_told_apart():
+    H = zt.discretize(
+        zt.Model([zt.Kinetic(), zt.Harmonic(1.0), zt.ComplexAbsorber(1.0)]), zt.Grid((8, 8), 0.6)
+    )
+    with pytest.raises(zt.Unsupported, match="Hermitian"):
+        zt.eigenstates(H, 1, zt.ImaginaryTime())

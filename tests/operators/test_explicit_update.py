@@ -1,0 +1,46 @@
+"""The explicit update: XLA against the definition, and the Triton kernel against XLA."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from zitter.operators.kernels import explicit_update
+
+
+def problem(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    psi = jnp.asarray(rng.normal(size=shape), dtype)
+    g = jnp.asarray(1 / (2 + 0.1 * rng.random(shape)), dtype)
+    return psi, g, jnp.asarray([0.1, 0.12, 0.08], dtype)
+
+
+def test_xla_form_is_the_definition():
+    psi, g, weights = problem((5, 6, 7), jnp.float64)
+    p = np.pad(np.asarray(psi), 1)
+    slope = sum(
+        float(weights[a]) * (np.roll(p, 1, a) + np.roll(p, -1, a) - 2 * p) for a in range(3)
+    )[1:-1, 1:-1, 1:-1]
+    expected = (4 * g - 1) * psi + g * slope
+    np.testing.assert_allclose(explicit_update.update(psi, g, weights), expected, atol=1e-14)
+
+
+def test_advance_repeats_the_update():
+    psi, g, weights = problem((6, 5, 8), jnp.float64, 1)
+    expected = psi
+    for _ in range(6):
+        expected = explicit_update.update(expected, g, weights)
+    np.testing.assert_allclose(
+        explicit_update.advance(psi, g, weights, 6), expected, rtol=0, atol=1e-13
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-6)])
+@pytest.mark.parametrize("shape", [(16, 20, 130), (33, 31, 257)])
+def test_triton_kernel_equals_xla(dtype, tolerance, shape):
+    """Shapes that do not divide into the kernel's blocks; a few roundings of each dtype."""
+    pytest.importorskip("jax_triton")
+    psi, g, weights = problem(shape, dtype, 2)
+    expected = explicit_update.update(psi, g, weights)
+    found = explicit_update.update_triton(psi, g, weights)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * 10)

@@ -1,0 +1,48 @@
+"""Gaussian cube files: written, read back, used as a potential, refused with a sentence."""
+
+import numpy as np
+import pytest
+
+import zitter as zt
+
+
+@pytest.fixture
+def grid():
+    return zt.Grid((5, 6, 7), (0.5, 0.4, 0.3), center=(0.1, 0.0, -0.2))
+
+
+def test_round_trip(tmp_path, grid):
+    values = np.random.default_rng(2).normal(size=grid.shape)
+    path = tmp_path / "v.cube"
+    zt.write_cube(path, values, list(grid.axes().values()), atoms=[(1.0, (0.0, 0.0, -1.0))])
+    read, axes = zt.read_cube(path)
+    # Seven digits are what the format's thirteen columns hold.
+    np.testing.assert_allclose(read, values, rtol=1e-6)
+    for found, wanted in zip(axes, grid.axes().values(), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-7)
+
+
+def test_potential_from_a_cube_file(tmp_path, grid):
+    values = np.random.default_rng(3).normal(size=grid.shape)
+    zt.write_cube(tmp_path / "v.cube", values, list(grid.axes().values()))
+    term = zt.Potential(file=str(tmp_path / "v.cube"))
+    H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid)
+    np.testing.assert_allclose(H.operator.parts[1].full(), values, rtol=1e-6)
+    with pytest.raises(zt.InputError, match=r"must have the grid's shape .* but has \(5, 6, 7\)"):
+        zt.discretize(zt.Model([zt.Kinetic(), term]), zt.Grid((5, 5, 5), 0.3))
+
+
+def test_refusals(tmp_path, grid):
+    axes = list(grid.axes().values())
+    with pytest.raises(zt.InputError, match="must be real"):
+        zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape, complex), axes)
+    with pytest.raises(zt.InputError, match=r"must have the axes' shape \(5, 6, 7\)"):
+        zt.write_cube(tmp_path / "v.cube", np.zeros((5, 6, 6)), axes)
+    zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape), axes)
+    text = (tmp_path / "v.cube").read_text().splitlines()
+    (tmp_path / "short.cube").write_text("\n".join(text[:-1]))
+    with pytest.raises(zt.InputError, match=r"must hold 210 values for its grid .* but holds"):
+        zt.read_cube(tmp_path / "short.cube")
+    (tmp_path / "not.cube").write_text("nothing\n")
+    with pytest.raises(zt.InputError, match="must be a Gaussian cube file"):
+        zt.read_cube(tmp_path / "not.cube")
