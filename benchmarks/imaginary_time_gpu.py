@@ -9,7 +9,6 @@ Then the time after compilation to reach 1e-6 hartree for four ground states, wi
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from pathlib import Path
@@ -61,20 +60,11 @@ def problem(n, dtype):
     return psi, g, 0.2
 
 
-def with_jax(step, psi, g, k, updates):
-    weights = jnp.asarray([k] * 3, psi.dtype)
-    pad = step is explicit_update._update_padded
-
-    @jax.jit
-    def run(psi, g):
-        start = jnp.pad(psi, 1) if pad else psi
-        one = functools.partial(step, g=g, weights=weights)
-        out = explicit_update._twice(one, start, updates)
-        return out[1:-1, 1:-1, 1:-1] if pad else out
-
-    psi, g = jnp.asarray(psi), jnp.asarray(g)
-    result = jax.block_until_ready(run(psi, g))
-    seconds = median_time(lambda: jax.block_until_ready(run(psi, g)))
+def with_jax(advance, psi, g, k, updates):
+    run = jax.jit(advance, static_argnums=3)
+    arguments = jnp.asarray(psi), jnp.asarray(g), jnp.asarray([k] * 3, psi.dtype), updates
+    result = jax.block_until_ready(run(*arguments))
+    seconds = median_time(lambda: jax.block_until_ready(run(*arguments)))
     return np.asarray(result), seconds / updates
 
 
@@ -104,9 +94,9 @@ def updates_rows(n: int, updates: int) -> list[dict]:
     rows = []
     for dtype in (np.float64, np.float32):
         psi, g, k = problem(n, dtype)
-        methods = {"XLA": lambda a: with_jax(explicit_update._update_padded, *a)}
+        methods = {"XLA": lambda a: with_jax(explicit_update.advance_xla, *a)}
         if explicit_update.has_triton():
-            methods["Triton (jax-triton)"] = lambda a: with_jax(explicit_update.update_triton, *a)
+            methods["Triton (jax-triton)"] = lambda a: with_jax(explicit_update.advance_triton, *a)
         try:
             import cupy  # noqa: F401
 

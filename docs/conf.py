@@ -17,7 +17,7 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
 # choosing-a-propagator.md joins the build and the index once its measurements exist.
-exclude_patterns = ["_build", "choosing-a-propagator.md"]
+exclude_patterns = ["_build"]
 
 html_theme = "furo"
 html_title = f"zitter {release}"

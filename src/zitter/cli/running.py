@@ -94,7 +94,7 @@ def _plan(request: Request, case: Case, H: Hamiltonian) -> solve.Plan | None:
     if case.verb == "eigenstates":
         return None
     # From the command line every run says what its step size costs, unless asked not to.
-    options = {"step_check": True} | dict(case.options)
+    options: dict[str, Any] = {"step_check": True, **case.options}
     checks.non_negative("evolve.checkpoint_every", options.pop("checkpoint_every", 30.0))
     if request.checkpoint_every is not None:
         checks.non_negative("--checkpoint-every", request.checkpoint_every)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.grid import Grid
-from zitter.eigensolvers.separable import has_kinetic_part, kinetic_matrices, potential_of
+from zitter.eigensolvers.separable import has_kinetic_part, lowest_kinetic_energy, potential_of
 from zitter.operators.hamiltonian import Hamiltonian
 
 WORTH_A_WARNING = 1e-4  # hartree of box error
@@ -92,8 +92,7 @@ def warn_of_small_box(shifts: np.ndarray, densities: np.ndarray) -> None:
 def _inverse_masses(H: Hamiltonian, grid: Grid) -> list[float]:
     """1/m along each axis, from the kinetic energy of the lowest wave in the box."""
     masses = []
-    for matrix, n, h in zip(kinetic_matrices(H), grid.shape, grid.spacing, strict=True):
+    for axis, (n, h) in enumerate(zip(grid.shape, grid.spacing, strict=True)):
         k = np.pi / ((n + 1) * h)
-        wave = np.sin(k * h * np.arange(1, n + 1))
-        masses.append(2 * float(wave @ matrix @ wave / (wave @ wave)) / k**2)
+        masses.append(2 * lowest_kinetic_energy(H, axis) / k**2)
     return masses

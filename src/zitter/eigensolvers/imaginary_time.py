@@ -124,16 +124,20 @@ class ImaginaryTime(Eigensolver):
             assert isinstance(coarse.basis, Grid)
             block = prolong(states, coarse.basis, H.basis)
         dtau = self.step_size(H)
-        course = list(self.course(H, block, dtau))
-        last = course[-1]
+        history, last = [], None
+        for last in self.course(H, block, dtau):  # of the states only the last are kept
+            worst = float(np.max(last.residuals))
+            history.append((worst, float(last.energies[0]), last.updates))
+        assert last is not None
+        residuals, energies, updates = zip(*history, strict=True)
         info = {
             "solver": "explicit imaginary time",
             "dtau": dtau,
             "updates": last.updates,
             "stop": self.stop,
-            "residual_history": [float(np.max(c.residuals)) for c in course],
-            "energy_history": [float(c.energies[0]) for c in course],
-            "update_history": [c.updates for c in course],
+            "residual_history": list(residuals),
+            "energy_history": list(energies),
+            "update_history": list(updates),
         }
         return np.asarray(last.energies, np.float64), normalized(H, last.states), info
 

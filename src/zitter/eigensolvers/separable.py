@@ -88,6 +88,23 @@ def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray]:
     return matrices
 
 
+def lowest_kinetic_energy(H: Hamiltonian, axis: int) -> float:
+    """⟨T⟩ along one axis for the lowest wave that vanishes at the walls; n numbers, no matrix."""
+    operator, n = H.operator, H.shape[axis]
+    wave = np.sin(np.pi / (n + 1) * np.arange(1, n + 1))
+    energy = 0.0
+    for part in operator.parts if isinstance(operator, Sum) else (operator,):
+        match part:
+            case Spectral():  # the first of the sines is this wave
+                energy += float(np.real(np.asarray(part.symbols[axis])[0]))
+            case Stencil():
+                row = np.real(np.asarray(part.coefficients[axis], dtype=np.complex128))
+                p = len(row) // 2
+                image = np.convolve(wave, row[::-1])[p : p + n]
+                energy += float(wave @ image / (wave @ wave))
+    return energy
+
+
 def _spectral_matrix(transform: Any, symbol: np.ndarray) -> np.ndarray:
     unit = np.eye(len(symbol))
     if isinstance(transform, Fourier):
@@ -151,7 +168,7 @@ def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
     kinetic, potential = kinetic_matrices(H), potential_of(H)
     fields = [np.asarray(_mean_field(potential, densities, a)) for a in range(len(kinetic))]
     mean = float(fields[-1] @ densities[-1])
-    pairs = [np.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
+    pairs = [scipy.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
     constant = -(len(kinetic) - 1) * mean
     return Separable(
         tuple(jnp.asarray(q) for _, q in pairs),
@@ -195,8 +212,8 @@ def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array
         for factor in factors[1:]:
             product = np.kron(product, factor)
         matrix = matrix + product
-    _, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return _expand(jnp.asarray(vectors[:, :count].T.reshape(count, *kept)), short)
+    _, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=(0, count - 1))
+    return _expand(jnp.asarray(vectors.T.reshape(count, *kept)), short)
 
 
 @eqx.filter_jit

@@ -25,38 +25,49 @@ BLOCK_Y, BLOCK_Z = 4, 128  # points of one Triton program: rows along y, and the
 def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
     """`updates` (even) updates of one ψ."""
     if has_triton():
-        return _twice(functools.partial(update_triton, g=g, weights=weights), psi, updates)
-    # The shell of zeros is carried along: interior slices vectorize, a padded copy does not.
-    step = functools.partial(_update_padded, g=g, weights=weights)
-    return _twice(step, jnp.pad(psi, 1), updates)[1:-1, 1:-1, 1:-1]
+        return advance_triton(psi, g, weights, updates)
+    return advance_xla(psi, g, weights, updates)
 
 
 def has_triton() -> bool:
     return jax.default_backend() == "gpu" and importlib.util.find_spec("jax_triton") is not None
 
 
+def advance_xla(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
+    """Two buffers with a shell of zeros, each written in place from the other: no copy is made."""
+    here = jnp.pad(psi, 1)
+
+    def body(_, pair):
+        here, there = pair
+        there = jax.lax.dynamic_update_slice(there, _interior(here, g, weights), (1, 1, 1))
+        here = jax.lax.dynamic_update_slice(here, _interior(there, g, weights), (1, 1, 1))
+        return here, there
+
+    here, _ = jax.lax.fori_loop(0, updates // 2, body, (here, jnp.zeros_like(here)))
+    return here[1:-1, 1:-1, 1:-1]
+
+
 def update(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
     """One update in XLA."""
-    return _update_padded(jnp.pad(psi, 1), g, weights)[1:-1, 1:-1, 1:-1]
+    return _interior(jnp.pad(psi, 1), g, weights)
 
 
-def _twice(step, psi: jax.Array, updates: Any) -> jax.Array:
-    def body(_, psi):
-        # The barrier keeps XLA from computing the first update again for each use in the second.
-        return step(jax.lax.optimization_barrier(step(psi)))
-
-    return jax.lax.fori_loop(0, updates // 2, body, psi)
-
-
-def _update_padded(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
+def _interior(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
+    """The new values inside the shell; plain slices of one array vectorize."""
     inner = psi[1:-1, 1:-1, 1:-1]
     around = (
         weights[0] * (psi[2:, 1:-1, 1:-1] + psi[:-2, 1:-1, 1:-1])
         + weights[1] * (psi[1:-1, 2:, 1:-1] + psi[1:-1, :-2, 1:-1])
         + weights[2] * (psi[1:-1, 1:-1, 2:] + psi[1:-1, 1:-1, :-2])
     )
-    new = g * (around + (4 - 2 * jnp.sum(weights)) * inner) - inner
-    return jnp.pad(new, 1)
+    return g * (around + (4 - 2 * jnp.sum(weights)) * inner) - inner
+
+
+def advance_triton(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
+    def body(_, psi):
+        return update_triton(update_triton(psi, g, weights), g, weights)
+
+    return jax.lax.fori_loop(0, updates // 2, body, psi)
 
 
 def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
