@@ -154,3 +154,20 @@ def test_hydrogen_photoelectrons(capsys):
     assert abs(length / velocity - 1) < 1e-5
     # One photon from an s state: cos² θ, up to the light of the other channels.
     assert abs(float(re.findall(r"beta = (\S+)", printed)[0]) - 2) < 0.02
+
+
+def test_quarkonium(capsys):
+    rows = [re.findall(r"\d+\.\d{4}", line) for line in script("quarkonium", capsys).splitlines()]
+    vacuum, isotropic, squeezed = np.asarray(rows, float)
+    # An isotropic potential keeps the three P states together (four decimals printed, the cubic
+    # box splits them less); a plasma squeezed along z lifts one of them.
+    for masses in (vacuum, isotropic):
+        assert np.ptp(masses[1:]) < 3e-4
+    assert np.ptp(squeezed[1:]) > 1e-3
+    assert vacuum[1] - vacuum[0] > isotropic[1] - isotropic[0]  # screening weakens the binding
+
+
+def test_h2plus_levels(capsys):
+    printed = script("h2plus-levels", capsys)
+    for energy, error, exact in re.findall(r"E = (\S+) ± (\S+) hartree \(exact (\S+)\)", printed):
+        assert abs(float(energy) - float(exact)) < float(error) < 5e-3

@@ -9,8 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.grid import Grid
-from zitter.eigensolvers.separable import has_kinetic_part, lowest_kinetic_energy, potential_of
+from zitter.eigensolvers.separable import has_kinetic_part, potential_of
 from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.spectral import Spectral
+from zitter.operators.stencil import Stencil
+from zitter.operators.sums import Sum
 
 WORTH_A_WARNING = 1e-4  # hartree of box error
 
@@ -89,10 +92,18 @@ def warn_of_small_box(shifts: np.ndarray, densities: np.ndarray) -> None:
         )
 
 
-def _inverse_masses(H: Hamiltonian, grid: Grid) -> list[float]:
-    """1/m along each axis, from the kinetic energy of the lowest wave in the box."""
-    masses = []
-    for axis, (n, h) in enumerate(zip(grid.shape, grid.spacing, strict=True)):
-        k = np.pi / ((n + 1) * h)
-        masses.append(2 * lowest_kinetic_energy(H, axis) / k**2)
-    return masses
+def _inverse_masses(H: Hamiltonian, grid: Grid) -> np.ndarray:
+    """1/m along each axis: twice the coefficient of k² in the kinetic energy at long waves."""
+    operator = H.operator
+    total = np.zeros(grid.ndim)
+    for part in operator.parts if isinstance(operator, Sum) else (operator,):
+        match part:
+            case Spectral():
+                for axis, symbol in enumerate(part.symbols):
+                    k = part.transform.wave_numbers(grid.shape[axis], grid.spacing[axis])[1]
+                    total[axis] += 2 * float(jnp.real(symbol[1])) / k**2
+            case Stencil():
+                offsets = np.arange(-part.half_width, part.half_width + 1)
+                rows = np.real(np.asarray(part.coefficients))
+                total -= rows @ offsets**2 * np.asarray(grid.spacing) ** 2
+    return total

@@ -27,7 +27,7 @@ from zitter.operators.stencil import Stencil
 from zitter.operators.sums import Sum, part_of_kind
 
 MEAN_FIELD_ROUNDS = 6
-START_SPACE = 400  # functions in the space of the start vectors: one small dense eigenproblem
+START_SPACE = 216  # functions in the space of the start vectors: one small dense eigenproblem
 
 
 class Separable(eqx.Module):
@@ -86,23 +86,6 @@ def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray]:
                 for axis, n in enumerate(H.shape):
                     matrices[axis] += _stencil_matrix(rows[axis], n, part.periodic)
     return matrices
-
-
-def lowest_kinetic_energy(H: Hamiltonian, axis: int) -> float:
-    """⟨T⟩ along one axis for the lowest wave that vanishes at the walls; n numbers, no matrix."""
-    operator, n = H.operator, H.shape[axis]
-    wave = np.sin(np.pi / (n + 1) * np.arange(1, n + 1))
-    energy = 0.0
-    for part in operator.parts if isinstance(operator, Sum) else (operator,):
-        match part:
-            case Spectral():  # the first of the sines is this wave
-                energy += float(np.real(np.asarray(part.symbols[axis])[0]))
-            case Stencil():
-                row = np.real(np.asarray(part.coefficients[axis], dtype=np.complex128))
-                p = len(row) // 2
-                image = np.convolve(wave, row[::-1])[p : p + n]
-                energy += float(wave @ image / (wave @ wave))
-    return energy
 
 
 def _spectral_matrix(transform: Any, symbol: np.ndarray) -> np.ndarray:
