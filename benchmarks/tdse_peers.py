@@ -21,6 +21,7 @@ from common import arguments, finish, record
 import zitter as zt
 
 TARGET = 1e-6
+TOLERANCES = (1e-6, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9, 3e-10, 1e-10, 3e-11, 1e-11, 1e-12)
 RUNGS = (1.6, 1.2, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05)
 
 
@@ -80,7 +81,7 @@ def one_dimension() -> list[dict]:
                 "solver": "QuTiP, vern9",
                 **first_rung(
                     qutip_solver(matrix, x, times, field, psi0, end),
-                    (1e-6, 1e-8, 1e-10, 1e-12),
+                    TOLERANCES,
                     reference,
                 ),
             }
@@ -91,7 +92,7 @@ def one_dimension() -> list[dict]:
                 "solver": "dynamiqs, Tsit5",
                 **first_rung(
                     dynamiqs_solver(matrix, x, pulse, psi0, end),
-                    (1e-6, 1e-8, 1e-10, 1e-12),
+                    TOLERANCES,
                     reference,
                 ),
             }

@@ -47,7 +47,7 @@ def run(name: str, folder: Path, capsys) -> dict:
 def test_no_example_is_forgotten():
     assert {path.stem for path in EXAMPLES.glob("*.toml")} == SHORTER.keys()
     scripts = {path.stem for path in EXAMPLES.glob("*.py")}
-    tested = set(re.findall(r'script\("([a-z-]+)"', Path(__file__).read_text(encoding="utf-8")))
+    tested = set(re.findall(r'script\("([a-z0-9-]+)"', Path(__file__).read_text(encoding="utf-8")))
     assert scripts == tested
 
 

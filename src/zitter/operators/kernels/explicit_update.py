@@ -90,7 +90,7 @@ def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array
 
 
 def update_triton_twice(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
-    """Two updates in one pass; one point for each thread, since 25 neighbours fill the registers."""
+    """Two updates in one pass; one point for each thread, as 25 neighbours fill the registers."""
     from zitter.operators.kernels.explicit_update_triton import kernel_twice
 
     nx, ny, nz = psi.shape

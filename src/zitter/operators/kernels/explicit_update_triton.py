@@ -3,9 +3,10 @@
 `kernel` does one update, `kernel_twice` two in one pass over memory: it computes the first update
 at a point and its six neighbours from the 25 points they touch, which lie in the caches.
 
-One program of `kernel` treats block_y × block_z points of one x-plane. Neighbours along z share cache lines,
-those along y and x are found in the first- and second-level cache, so the memory sees each array
-about once. Weights come as an array: a float argument would be rounded to single precision.
+One program of `kernel` treats block_y × block_z points of one x-plane. Neighbours along z share
+cache lines, those along y and x are found in the first- and second-level cache, so the memory sees
+each array about once. Weights come as an array: a float argument would be rounded to single
+precision.
 """
 
 from __future__ import annotations
