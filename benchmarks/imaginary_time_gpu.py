@@ -97,9 +97,6 @@ def updates_rows(n: int, updates: int) -> list[dict]:
         methods = {"XLA": lambda a: with_jax(explicit_update.advance_xla, *a)}
         if explicit_update.has_triton():
             methods["Triton (jax-triton)"] = lambda a: with_jax(explicit_update.advance_triton, *a)
-            methods["Triton, two updates a pass"] = lambda a: with_jax(
-                explicit_update.advance_in_pairs, *a
-            )
         try:
             import cupy  # noqa: F401
 

@@ -63,7 +63,7 @@ def main() -> None:
         part = [measured(n, walkers, dtype, speed) for n in sizes]
         rows += part
         logs = np.log([[row["N"], row["ms_sweep"]] for row in part]).T
-        power = float(np.polyfit(*logs, 1)[0])
+        power = float(np.polyfit(logs[0], logs[1], 1)[0])
         rows.append({"precision": part[0]["precision"], "sweep_grows_as_N_to_the": power})
     rows.append({"copy_GB_per_s": speed / 1e9})
     finish(record("qmc_gpu", "time per sweep of large gases, by part", rows), options.json)

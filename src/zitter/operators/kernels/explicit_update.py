@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 
 BLOCK_Y, BLOCK_Z = 4, 128  # points of one Triton program: rows along y, and the contiguous axis
-PAIR_X, PAIR_Y, PAIR_Z = 16, 8, 64  # the same for two updates at once, which walks along x
 
 
 def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
@@ -70,15 +69,6 @@ def advance_triton(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: An
     return jax.lax.fori_loop(0, updates // 2, body, psi)
 
 
-def advance_in_pairs(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
-    """As `advance_triton`, with two updates for each pass over memory; a multiple of four."""
-
-    def body(_, psi):
-        return update_triton_twice(update_triton_twice(psi, g, weights), g, weights)
-
-    return jax.lax.fori_loop(0, updates // 4, body, psi)
-
-
 def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
     """One update as a Triton kernel."""
     from zitter.operators.kernels.explicit_update_triton import kernel
@@ -87,16 +77,6 @@ def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array
     blocks = {"block_y": BLOCK_Y, "block_z": BLOCK_Z}
     grid = (-(-nz // BLOCK_Z), -(-ny // BLOCK_Y), nx)
     return _call(kernel, grid, 4, blocks, psi, g, weights)
-
-
-def update_triton_twice(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
-    """Two updates in one pass; one point for each thread, as 25 neighbours fill the registers."""
-    from zitter.operators.kernels.explicit_update_triton import kernel_twice
-
-    nx, ny, nz = psi.shape
-    blocks = {"block_x": PAIR_X, "block_y": PAIR_Y, "block_z": PAIR_Z}
-    grid = (-(-nz // PAIR_Z), -(-ny // PAIR_Y), -(-nx // PAIR_X))
-    return _call(kernel_twice, grid, PAIR_Y * PAIR_Z // 32, blocks, psi, g, weights)
 
 
 def _call(kernel: Any, grid: Any, warps: int, blocks: dict[str, int], *arrays: Any) -> jax.Array:
