@@ -32,4 +32,4 @@ GASES = {
 def any_psi(request) -> SlaterJastrow:
     """u + p + H on gases of both dimensions, with equal, unequal and one kind of spins."""
     gas = ElectronGas(**GASES[request.param], allow_open_shell=True)
-    return scattered(SlaterJastrow(gas, [U(order=4), P(stars=2), H(order=2)], delay=3))
+    return scattered(SlaterJastrow(gas, [U(order=3), P(stars=2), H(order=2)], delay=3))

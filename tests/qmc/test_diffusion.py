@@ -18,23 +18,50 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", list(SYSTEMS))
-def test_one_electron_ground_states(name):
-    """Four independent runs together: one run alone lies beyond 2σ in one case of twenty."""
+def agreement(name: str, seeds: int, walkers: int, blocks: int):
+    """For both estimators: (χ² of all seeds against the exact energy, mean, error of the mean).
+
+    Excited states fade as e^{−0.375 t} in hydrogen: a block of 80 steps is 1.6 a.u., so that blocks
+    are nearly independent and 30 of them forget the trial function.
+    """
     system, exact = SYSTEMS[name]
     psi = SlaterJastrow(system)
-    runs = [
-        dmc(psi, timestep=0.02, walkers=512, blocks=200, steps=20, seed=seed) for seed in range(4)
-    ]
-    start = vmc(psi, walkers=512, blocks=100)
+    options = {"timestep": 0.02, "walkers": walkers, "blocks": blocks, "steps": 80}
+    runs = [dmc(psi, **options, equilibration=30, seed=seed) for seed in range(seeds)]
+    found = {}
     for part in ("energy", "growth_energy"):
         estimates = [run.estimate(part) for run in runs]
-        mean = np.mean([e.mean for e in estimates])
-        error = np.sqrt(np.sum([e.error**2 for e in estimates])) / 4
-        assert error < 1.5e-3
+        pulls = [(e.mean - exact) / e.error for e in estimates]
+        error = np.sqrt(np.sum([e.error**2 for e in estimates])) / seeds
+        found[part] = (np.sum(np.square(pulls)), np.mean([e.mean for e in estimates]), error)
+    return found
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_one_electron_ground_states(name):
+    """Exact within σ: χ² of four independent runs.
+
+    Each error bar rests on some 20 blocks, which makes the pulls Student's t: their χ² exceeds 22
+    once in a thousand.
+    """
+    exact = SYSTEMS[name][1]
+    start = vmc(SlaterJastrow(SYSTEMS[name][0]), walkers=128, blocks=100)
+    for chi, mean, error in agreement(name, 4, 128, 100).values():
+        assert chi < 22
         assert abs(mean - exact) < 3 * error
         # The trial function alone is far outside of that.
-        assert start.energy - exact > 10 * error
+        assert start.energy - exact > 5 * error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_one_electron_ground_states_closely(name):
+    """Twelve long runs: χ² between the values that 999 of 1000 exceed and are exceeded by."""
+    exact = SYSTEMS[name][1]
+    for chi, mean, error in agreement(name, 12, 512, 200).values():
+        assert 2.2 < chi < 34
+        assert error < 5e-4
+        assert abs(mean - exact) < 3 * error
 
 
 def test_an_exact_trial_function_has_no_noise():

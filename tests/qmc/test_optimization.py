@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from walker_programs import begin, local_energies
 
 from zitter import checks
 from zitter.qmc import (
@@ -33,20 +34,27 @@ def psi():
 @pytest.fixture(scope="module")
 def data(psi):
     r = psi.system.start(jax.random.PRNGKey(2), 40)
-    walkers = jax.vmap(psi.start)(r)
-    slope, curvature = jax.vmap(lambda w: psi.slater.derivatives(w.r, w.inverse, jnp.float64))(
-        walkers
-    )
-    potential = jax.vmap(lambda w: psi.system.potential(w.r, jnp.float64)["coulomb"])(walkers)
-    return Data(r, slope, potential - 0.5 * curvature), walkers
+    walkers = begin(psi, r)
+
+    @eqx.filter_jit
+    def stored(psi, walkers):
+        slope, curvature = jax.vmap(lambda w: psi.slater.derivatives(w.r, w.inverse, jnp.float64))(
+            walkers
+        )
+        potential = jax.vmap(lambda w: psi.system.potential(w.r, jnp.float64)["coulomb"])(walkers)
+        return slope, potential - 0.5 * curvature
+
+    return Data(r, *stored(psi, walkers)), walkers
 
 
 def test_energies_of_stored_samples(psi, data):
     stored, walkers = data
     energy, log = energies(psi, psi.parameters, stored)
-    direct = jax.vmap(psi.local_energy)(walkers)["energy"]
+    direct = local_energies(psi, walkers)["energy"]
     np.testing.assert_allclose(energy, direct, rtol=1e-10)
-    jastrow = jax.vmap(lambda r: psi.jastrow_derivatives(r)[0])(stored.r)
+    jastrow = eqx.filter_jit(lambda psi, r: jax.vmap(lambda x: psi.jastrow_derivatives(x)[0])(r))(
+        psi, stored.r
+    )
     np.testing.assert_allclose(log, jastrow, rtol=1e-10)
 
 

@@ -62,16 +62,21 @@ def run(request: Request) -> int:
     """Nothing is written before every check has passed."""
     keep_compiled_programs()
     with _stoppable():
-        with _named(request.case):
+        with named(request.case):
             document = config.read(request.case, request.settings)
             configure(document, **request.runtime)
+        if config.is_monte_carlo(document):
+            from zitter.cli import monte_carlo
+
+            return monte_carlo.run(request, document)
+        with named(request.case):
             case = config.assemble(document)
             memory.check_basis(case.basis)
-        finished = None if request.dry_run else _earlier(request, case)
+        finished = None if request.dry_run else earlier(request, document)
         if finished is not None:
             _report(request, finished, "finished already")
             return 0
-        with _named(request.case):
+        with named(request.case):
             H = case.hamiltonian()
             plan = _plan(request, case, H)
         if request.dry_run:
@@ -79,7 +84,7 @@ def run(request: Request) -> int:
 
             return dry_run.describe(case, H, plan, request.json)
         if request.overwrite:
-            _remove(request.out)
+            remove(request.out)
         try:
             result = _compute(request, case, H, plan)
         except OSError as error:
@@ -113,7 +118,7 @@ def _plan(request: Request, case: Case, H: Hamiltonian) -> solve.Plan | None:
 
 def _compute(request: Request, case: Case, H: Hamiltonian, plan: solve.Plan | None) -> Any:
     started = time.perf_counter()
-    with _named(request.case):
+    with named(request.case):
         if plan is None:
             result = _eigenstates(request, case, H)
         else:
@@ -123,14 +128,14 @@ def _compute(request: Request, case: Case, H: Hamiltonian, plan: solve.Plan | No
     result.save(request.out / "result.h5")
     if plan is not None:
         _clear_checkpoint(request.out / "checkpoint")
-    _log(request, f"wrote {request.out / 'result.h5'} after {result.info['wall_seconds']:.3g} s")
+    log(request, f"wrote {request.out / 'result.h5'} after {result.info['wall_seconds']:.3g} s")
     return result
 
 
 def _eigenstates(request: Request, case: Case, H: Hamiltonian) -> Eigenstates:
-    with _located("eigenstates"):
+    with located("eigenstates"):
         result = solve.eigenstates(without_light(H, 0.0), **case.options)
-    _log(request, _heading(request, case))
+    log(request, heading(request))
     return result
 
 
@@ -146,35 +151,35 @@ def _evolve(request: Request, case: Case, H: Hamiltonian, plan: solve.Plan) -> S
         stored = io.read(kept)
         psi, known = stored.variables["psi"].data, json.loads(stored.attributes["known"])
     else:
-        with _located("initial"):
+        with located("initial"):
             psi, known = case.initial.make(H, float(plan.context.start))
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
         io.write(kept, io.Dataset({"psi": state}, {"known": known}))
-    _say(request, f"{case.title or request.case.name}: {plan.steps} steps")
-    _log(request, _heading(request, case) + (" (resumed)" if resume else ""))
+    say(request, f"{case.title or request.case.name}: {plan.steps} steps")
+    log(request, heading(request) + (" (resumed)" if resume else ""))
     for key, value in known.items():
-        _log(request, f"{key.replace('_', ' ')}: {value}")
+        log(request, f"{key.replace('_', ' ')}: {value}")
     progress = not request.quiet and sys.stderr.isatty()
     try:
         solution = plan.run(
             runtime.as_state(psi), progress, checkpoint, every, resume=request.resume
         )
     except checks.RunError as error:
-        _log(request, str(error))
+        log(request, str(error))
         raise
     except KeyboardInterrupt:
         raise checks.RunError(f"stopped on request. {loop.saved_in(checkpoint)}") from None
     except (JaxRuntimeError, MemoryError, OSError) as error:
         first_line = str(error).strip().split("\n")[0] or type(error).__name__
         failure = checks.RunError(f"the run broke off: {first_line}. {loop.saved_in(checkpoint)}")
-        _log(request, str(failure))
+        log(request, str(failure))
         raise failure from error
     solution.info |= known
     return solution
 
 
-def _heading(request: Request, case: Case) -> str:
+def heading(request: Request) -> str:
     about = ", ".join(f"{key} {value}" for key, value in runtime.describe().items() if value)
     return f"zitter run {request.case.name} {' '.join(request.settings)}".strip() + f"; {about}"
 
@@ -188,7 +193,7 @@ def _signature(case: Case) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _earlier(request: Request, case: Case) -> Any | None:
+def earlier(request: Request, document: config.Document) -> Any | None:
     """The finished run that `--resume` asks for, if there is one; else the way must be free."""
     out, result = request.out, request.out / "result.h5"
     if out.exists() and not out.is_dir():
@@ -200,12 +205,13 @@ def _earlier(request: Request, case: Case) -> Any | None:
         raise checks.InputError("--resume", "must not be given together with --overwrite")
     if request.resume and result.exists():
         finished = load(result)
-        if config.parse(finished.input).table != case.document.table:
+        if config.parse(finished.input).table != document.table:
             raise checks.InputError(
                 "--resume", f"must continue the same input, but {result} has another one"
             )
         return finished
-    occupied = result.exists() or (out / "checkpoint" / "state.h5").exists()
+    unfinished = any((out / "checkpoint").glob("**/state.h5"))
+    occupied = result.exists() or unfinished
     if occupied and not (request.resume or request.overwrite):
         what = "a result" if result.exists() else "an unfinished run"
         raise checks.InputError(
@@ -219,9 +225,9 @@ def _clear_checkpoint(folder: Path) -> None:
     loop.Checkpoint(folder).clear()
 
 
-def _remove(out: Path) -> None:
+def remove(out: Path) -> None:
     """What an earlier run left, and nothing else that may lie in the directory."""
-    for name in ("result.h5", "log.txt"):
+    for name in ("result.h5", "vmc.h5", "jastrow.h5", "log.txt"):
         (out / name).unlink(missing_ok=True)
     shutil.rmtree(out / "checkpoint", ignore_errors=True)
 
@@ -235,19 +241,19 @@ def _report(request: Request, result: Any, how: str) -> None:
         print_json(numbers(result, path))
 
 
-def _say(request: Request, text: str) -> None:
+def say(request: Request, text: str) -> None:
     if not request.quiet:
         print(text, file=sys.stderr)
 
 
-def _log(request: Request, text: str) -> None:
+def log(request: Request, text: str) -> None:
     request.out.mkdir(parents=True, exist_ok=True)
     with open(request.out / "log.txt", "a", encoding="utf-8") as file:
         file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[None]:
+def named(file: Path) -> Iterator[None]:
     """Errors begin with the file they are about."""
     try:
         yield
@@ -260,7 +266,7 @@ def _named(file: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _located(section: str) -> Iterator[None]:
+def located(section: str) -> Iterator[None]:
     try:
         yield
     except checks.InputError as error:

@@ -60,6 +60,7 @@ def classes(kind: type) -> dict[str, type]:
     """The public, concrete classes of a kind that TOML can construct, by name."""
     every = [getattr(public, name) for name in public.__all__]
     every += [initial.Eigenstate, initial.Stored]
+    every += [getattr(public.qmc, name) for name in public.qmc.__all__]
     return {
         c.__name__: c
         for c in every

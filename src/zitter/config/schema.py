@@ -10,8 +10,9 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from zitter import runtime, solve
+from zitter import qmc, runtime, solve
 from zitter.bases.base import Basis
+from zitter.config import monte_carlo
 from zitter.config.case import NOT_IN_FILES
 from zitter.config.objects import Parameter, classes, parameters
 from zitter.initial import InitialState
@@ -44,12 +45,29 @@ def schema() -> dict[str, Any]:
             "initial": _kind(InitialState, definitions, default="Eigenstate"),
             "evolve": _table(solve.evolve, definitions),
             "eigenstates": _table(solve.eigenstates, definitions),
+            **_monte_carlo(definitions),
         },
-        "required": ["basis", "model"],
-        "oneOf": [{"required": ["evolve"]}, {"required": ["eigenstates"]}],
+        "oneOf": [
+            {"required": ["basis", "model", "evolve"]},
+            {"required": ["basis", "model", "eigenstates"]},
+            {"required": ["system"]},
+        ],
         "additionalProperties": {"anyOf": own["anyOf"][:-1]},  # tables, never a bare name
         "$defs": definitions,
     }
+
+
+def _monte_carlo(definitions: dict[str, Any]) -> dict[str, Any]:
+    """The sections of a Monte Carlo input."""
+    psi = _table(qmc.SlaterJastrow, definitions, without={"system", "orbitals"})
+    psi["properties"]["parameters"] = {"type": "string"}
+    verbs = {
+        name: _table(verb, definitions, without=monte_carlo.NOT_IN_FILES)
+        for name, verb in monte_carlo.VERBS.items()
+    }
+    stages = verbs["optimize"]
+    verbs["optimize"] = {"anyOf": [stages, {"type": "array", "items": stages}]}
+    return {"system": _kind(qmc.System, definitions), "wavefunction": psi, **verbs}
 
 
 def _kind(kind: type, definitions: dict[str, Any], default: str | None = None) -> dict[str, Any]:
@@ -67,8 +85,9 @@ def _table(
     definitions: dict[str, Any],
     name: str | None = None,
     type_optional: bool = False,
+    without: Iterable[str] = NOT_IN_FILES,
 ) -> dict[str, Any]:
-    known = {k: p for k, p in parameters(function).items() if name or k not in NOT_IN_FILES}
+    known = {k: p for k, p in parameters(function).items() if name or k not in set(without)}
     properties: dict[str, Any] = {"type": {"const": name}} if name else {}
     properties |= {key: _parameter(p, definitions) for key, p in known.items()}
     required = [key for key, p in known.items() if p.required]

@@ -73,3 +73,26 @@ def overview(samples: Samples) -> Figure:
     for ax, name in zip(axes[1:], samples.estimators, strict=True):
         estimator(samples, name, ax=ax)
     return figure
+
+
+def costs(table: list[tuple[int, str, int, dict[str, float]]]) -> Figure:
+    """Time per walker over the number of electrons: rows of (N, precision, walkers, parts)."""
+    ax = style.axes_or_new(None, 6.5, 4.5)
+    parts = {
+        "sweep_u_p": "sweep with u, p",
+        "sweep_bare": "determinants",
+        "p": "p",
+        "ewald": "Ewald",
+    }
+    for color, (part, label) in zip(style.COLORS, parts.items(), strict=False):
+        for precision, line in (("double", "-"), ("single", "--")):
+            rows = sorted((n, f[part] / w) for n, kind, w, f in table if kind == precision)
+            sizes, seconds = zip(*rows, strict=True)
+            milliseconds = [1e3 * s for s in seconds]
+            ax.loglog(sizes, milliseconds, line, color=color, marker="o", ms=3, lw=1.0,
+                      label=f"{label}, {precision}")  # fmt: skip
+    ax.set_xlabel("electrons")
+    ax.set_ylabel("time per walker (ms)")
+    ax.legend(fontsize=7, frameon=False)
+    style.title(ax, "Cost of a VMC sweep and of an Ewald energy")
+    return style.figure_of(ax)

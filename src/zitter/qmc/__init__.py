@@ -9,9 +9,10 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
-from zitter.qmc.diffusion import dmc, extrapolate
+from zitter.qmc.diffusion import dmc
 from zitter.qmc.estimators import MomentumDensity, PairCorrelation, StructureFactor
 from zitter.qmc.ewald import Ewald, madelung
+from zitter.qmc.extrapolation import extrapolate
 from zitter.qmc.jastrow import H, P, U
 from zitter.qmc.linear_method import LinearMethod
 from zitter.qmc.optimization import Optimization, optimize
@@ -19,6 +20,7 @@ from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
 from zitter.qmc.stochastic_reconfiguration import StochasticReconfiguration
 from zitter.qmc.systems import ElectronGas, System, Trap
+from zitter.qmc.twists import twist_grid
 from zitter.qmc.variance_minimization import VarianceMinimization
 from zitter.qmc.variational import vmc
 from zitter.qmc.wavefunction import SlaterJastrow
@@ -50,5 +52,6 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "twist_grid",
     "vmc",
 ]

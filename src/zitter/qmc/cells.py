@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -107,6 +108,8 @@ class Cell(eqx.Module):
 
         Separate components keep loops over pairs contiguous, which is worth a factor of twenty.
         """
+        if self.name == "fcc":
+            return _nearest_of_even_sum(parts, self.box[0] / 2)
         if self.rectangular:
             edges = [1 / edge for edge in self.box]
             candidates = []
@@ -141,9 +144,39 @@ class Cell(eqx.Module):
         return points_within(self.reciprocal, radius)
 
 
+def _nearest_of_even_sum(parts: Sequence[Any], scale: Any) -> list[Any]:
+    """Displacements from the nearest of the points scale·n with integers n of even sum.
+
+    Conway and Sloane, IEEE Trans. Inf. Theory 28, 227 (1982): round each coordinate; where the sum
+    is odd, round the one that was farthest from an integer the other way.
+    """
+    scaled = [x / scale for x in parts]
+    whole = [jnp.round(x) for x in scaled]
+    rest = [x - n for x, n in zip(scaled, whole, strict=True)]
+    total = whole[0] + whole[1] + whole[2]
+    odd = total != 2 * jnp.round(total / 2)
+    size = [jnp.abs(x) for x in rest]
+    first = (size[0] >= size[1]) & (size[0] >= size[2])
+    second = ~first & (size[1] >= size[2])
+    turned = [first, second, ~first & ~second]
+    return [
+        scale * jnp.where(odd & chosen, x - jnp.where(x < 0, -1.0, 1.0), x)
+        for x, chosen in zip(rest, turned, strict=True)
+    ]
+
+
 def squared(parts: Sequence[Any]) -> Any:
     """Σ_a x_a² of a vector given by its components."""
     return sum((x * x for x in parts[1:]), parts[0] * parts[0])
+
+
+def row_sums(table: Any) -> Any:
+    """Σ_j of a table of pairs that is made first and summed afterwards.
+
+    Fused into one kernel, pair functions and the sum take minutes to compile on a GPU and do not
+    vectorize on a CPU.
+    """
+    return jax.lax.optimization_barrier(table) @ jnp.ones(table.shape[-1], table.dtype)
 
 
 def _combine(parts: Sequence[Any], matrix: Any) -> list[Any]:

@@ -24,16 +24,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop
 from zitter.qmc import variational
 from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.guards import STUCK, Counts, no_counts, notes
+from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.sweep import DriftDiffusion, sweep
 from zitter.qmc.wavefunction import SlaterJastrow, Walker
 
 ENERGY_LIMIT = 0.2  # of √(N/τ)
 RESAMPLE_BELOW = 0.75  # effective fraction of walkers at which the comb is drawn
-STUCK = 50  # steps without one accepted move after which a walker is replaced
 REFRESH = 50  # steps after which determinants are computed anew
 WINDOW = 64  # blocks of time over which mean weights correct the constant population
 
@@ -47,16 +48,6 @@ class Context(eqx.Module):
     tune: Any  # whether the trial energy follows the walkers
     estimators: tuple[Prepared, ...]
     dtype: Any = eqx.field(static=True)
-
-
-class Counts(eqx.Module):
-    """How often a guard had to act, out of how many occasions."""
-
-    steps: Any
-    combs: Any
-    limited: Any
-    stuck: Any
-    crossed: Any
 
 
 class State(eqx.Module):
@@ -80,11 +71,13 @@ def dmc(
     *,
     steps: int = 10,
     equilibration: int | None = None,
+    twists: Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
     precision: str | None = None,
     start: Any = None,
     checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
     resume: bool = False,
     progress: bool = False,
 ) -> Samples:
@@ -95,58 +88,53 @@ def dmc(
     distance to their neighbours.
     """
     timestep = checks.positive("timestep", timestep, "time")
-    walkers = checks.integer("walkers", walkers, 2)
-    blocks = checks.integer("blocks", blocks, 4)
     steps = checks.integer("steps", steps, 1)
     check_timestep(psi, float(timestep))
-    prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
-    dtype = variational.pair_dtype(precision)
+    run = Run.checked(
+        psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
+        checkpoint_every, resume, progress,
+    )  # fmt: skip
     if equilibration is None:
         needed = 16 * psi.system.length**2 / (psi.system.dimension * float(timestep))
         equilibration = int(min(max(math.ceil(needed / steps), 10), 1000))
     equilibration = checks.integer("equilibration", equilibration, 1)
-    state = _from_vmc(psi, walkers, seed, dtype, start, progress)
+    about = ("dmc", float(timestep), steps, equilibration)
 
     def context(tune: bool) -> Context:
         count = jnp.asarray(steps, jnp.int32)
-        return Context(psi, jnp.asarray(timestep), count, jnp.asarray(tune), prepared, dtype)
+        tau = jnp.asarray(timestep)
+        return Context(run.psi, tau, count, jnp.asarray(tune), run.estimators, run.dtype)
 
-    warm = loop.drive(
-        step, context(True), state, equilibration, label="equilibrating DMC", guard=guard,
-        progress=progress,
-    )  # fmt: skip
-    settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
-    state = eqx.tree_at(
-        lambda s: (s.trial, s.counts),
-        warm.state,
-        (jnp.asarray(float(np.mean(settled))), _no_counts()),
-    )
-    saved = None if checkpoint is None else loop.Checkpoint(
-        Path(checkpoint),
-        signature=variational.signature(psi, walkers, seed, steps, float(timestep), str(dtype)),
-    )  # fmt: skip
-    run = loop.drive(
-        step, context(False), state, blocks, label="DMC", guard=guard, checkpoint=saved,
-        resume=resume, progress=progress,
-    )  # fmt: skip
-    if saved is not None:
-        saved.clear()
-    records = dict(run.records)
+    advance = run.over_twists(step, counter)
+    judge = guard(run)
+
+    def equilibrate() -> State:
+        warm = loop.drive(
+            advance, context(True), _from_vmc(run, first), equilibration,
+            label="equilibrating DMC", guard=judge, progress=run.progress,
+        )  # fmt: skip
+        settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
+        fresh = (jnp.asarray(np.mean(settled, axis=0)), no_counts(warm.state.trial))
+        return eqx.tree_at(lambda s: (s.trial, s.counts), warm.state, fresh)
+
+    first = variational.first_states(run)
+    state = run.settled(blank_state(first, jnp.zeros(first.width.shape)), equilibrate, *about)
+    outcome = run.drive(advance, context(False), state, "DMC", judge, *about)
+    records = dict(outcome.records)
     weights = np.exp(np.asarray(records.pop("log_weight")))
     info = {
         "method": "DMC",
-        "system": repr(psi),
-        "walkers": walkers,
         "timestep": float(timestep),
         "steps_per_block": steps,
         "equilibration_blocks": equilibration,
-        "seconds": run.seconds,
-        "seed": seed,
-        "notes": _notes(run.state.counts, walkers, psi.system.electrons),
-        **runtime.describe(),
-        "precision": "double" if dtype == jnp.float64 else "single",
+        "seconds": outcome.seconds,
+        "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
     }
-    return variational.collect(psi, records, weights, info, prepared, run.state.walkers)
+    return run.finish(records, weights, outcome.state.walkers, info)
+
+
+def counter(state: State) -> Any:
+    return state.counts.steps
 
 
 def check_timestep(psi: SlaterJastrow, timestep: float) -> None:
@@ -161,36 +149,53 @@ def check_timestep(psi: SlaterJastrow, timestep: float) -> None:
         )
 
 
-def _no_counts() -> Counts:
-    return Counts(*(jnp.zeros(()) for _ in range(5)))
-
-
-def _from_vmc(psi, walkers, seed, dtype, start, progress) -> State:
-    """Walkers drawn from |Ψ|², and the trial energy they have."""
-    fixed = variational.Context(psi, jnp.asarray(2, jnp.int32), jnp.asarray(True), (), dtype)
-    first = variational.first_state(psi, walkers, seed, dtype, start)
-    vmc = loop.drive(
-        variational.step, fixed, first, 60, label="equilibrating VMC", progress=progress,
-        guard=variational.guard,
-    )  # fmt: skip
-    state = vmc.state
-    energies = _energies(psi, state.walkers, dtype)
-    trial = jnp.asarray(float(np.mean(np.asarray(vmc.records["energy"])[30:])))
+def blank_state(vmc: variational.State, trial: Any) -> State:
+    """DMC walkers of equal weight where a VMC run left them; energies are still unknown."""
+    shape = vmc.walkers.log.shape
     return State(
-        state.walkers,
-        state.key,
-        jnp.zeros(walkers),
-        energies,
-        jnp.zeros(walkers, jnp.int32),
+        vmc.walkers,
+        vmc.key,
+        jnp.zeros(shape),
+        jnp.zeros(shape),
+        jnp.zeros(shape, jnp.int32),
         trial,
-        jnp.zeros(WINDOW),
-        _no_counts(),
+        jnp.zeros((*trial.shape, WINDOW)),
+        no_counts(trial),
     )
 
 
+def _from_vmc(run: Run, first: variational.State) -> State:
+    """Walkers drawn from |Ψ|², and the trial energy they have."""
+    vmc = variational.equilibrated(run, first, 100, 1)
+    trial = jnp.asarray(np.mean(np.asarray(vmc.records["energy"])[50:], axis=0))
+    every = run.over_twists(_with_energies, counter)
+    return _applied(every, _Bare(run.psi, run.dtype), blank_state(vmc.state, trial))
+
+
+class _Bare(eqx.Module):
+    psi: SlaterJastrow
+    dtype: Any = eqx.field(static=True)
+
+
+def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
+    energies = context.psi.local_energies(state.walkers, context.dtype)["energy"]
+    return eqx.tree_at(lambda s: s.energies, state, energies), None
+
+
 @eqx.filter_jit
-def _energies(psi, walkers, dtype):
-    return jax.vmap(lambda w: psi.local_energy(w, dtype)["energy"])(walkers)
+def _applied(step, context, state):
+    return step(context, state)[0]
+
+
+def guard(run: Run) -> Any:
+    def finite(state: State) -> Any:
+        fine = jnp.all(jnp.isfinite(state.energies), axis=-1)
+        return fine & jnp.any(jnp.isfinite(state.log_weights), axis=-1)
+
+    return run.guard(
+        finite, "a local energy became infinite or NaN, or all walkers were stuck (take a smaller "
+        "time step or a better Ψ)",
+    )  # fmt: skip
 
 
 def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
@@ -278,7 +283,7 @@ def _time_step(context: Context, state: State):
 def _measured(context: Context, walkers: Walker, key: Any, log_weights: Any):
     """Everything measured, for each walker, before it is averaged."""
     psi = context.psi
-    parts = jax.vmap(lambda w: psi.local_energy(w, context.dtype))(walkers)
+    parts = psi.local_energies(walkers, context.dtype)
     keys = jax.random.split(key, log_weights.shape[0])
     values = dict(parts)
     for estimator in context.estimators:
@@ -304,53 +309,3 @@ def comb_indices(key: Any, weights: Any) -> Any:
     edges = jnp.cumsum(weights) / jnp.sum(weights)
     teeth = (jnp.arange(count) + jax.random.uniform(key, (), jnp.float64)) / count
     return jnp.minimum(jnp.searchsorted(edges, teeth), count - 1).astype(jnp.int32)
-
-
-def guard(state: State, done: int) -> str | None:
-    if not bool(jnp.all(jnp.isfinite(state.energies))):
-        return f"A local energy became infinite or NaN by block {done}: take a smaller time step."
-    if not bool(jnp.isfinite(state.log_weights).any()):
-        return f"All walkers were stuck by block {done}: take a smaller time step or a better Ψ."
-    return None
-
-
-def _notes(counts: Counts, walkers: int, electrons: int) -> list[str]:
-    """What the guards did, as sentences."""
-    steps = float(counts.steps)
-    each = steps * walkers
-    crossings = float(counts.crossed) / (each * electrons)
-    notes = [
-        f"walkers were drawn anew in {100 * float(counts.combs) / steps:.1f} % of the steps",
-        f"moves refused because they cross a node: {100 * crossings:.3f} %",
-    ]
-    if float(counts.limited):
-        share = 100 * float(counts.limited) / each
-        notes.append(f"the local energy was limited in {share:.3g} % of all walker steps")
-    if float(counts.stuck):
-        notes.append(
-            f"{int(counts.stuck)} walkers had not moved for {STUCK} steps and were replaced: "
-            "a smaller time step avoids this"
-        )
-    return notes
-
-
-def extrapolate(
-    timesteps: Sequence[float],
-    energies: Sequence[float],
-    errors: Sequence[float],
-    order: int = 1,
-) -> tuple[float, float, float]:
-    """(E, error, χ² per degree of freedom) at zero time step, by a weighted polynomial fit."""
-    tau, y, s = (np.asarray(v, np.float64) for v in (timesteps, energies, errors))
-    order = checks.integer("order", order, 1)
-    if not len(tau) == len(y) == len(s) or len(tau) <= order:
-        raise checks.InputError(
-            "timesteps", f"must be at least {order + 1} with their energies and errors, "
-            f"but are {len(tau)}"
-        )  # fmt: skip
-    matrix = np.stack([tau**k for k in range(order + 1)], axis=1) / s[:, None]
-    covariance = np.linalg.inv(matrix.T @ matrix)
-    fit = covariance @ matrix.T @ (y / s)
-    residual = float(np.sum((matrix @ fit - y / s) ** 2))
-    freedom = max(len(tau) - order - 1, 1)
-    return float(fit[0]), float(np.sqrt(covariance[0, 0])), residual / freedom

@@ -168,7 +168,7 @@ class _Momenta(Prepared):
             spin = (electron >= system.spins[0]).astype(jnp.int32)
             old = walker.r[:, electron]
             inside = electron - jnp.where(spin == 0, 0, system.spins[0])
-            row = jnp.where(slater.occupied(spin), slater.orbitals.values(target, jnp.float64), 0)
+            row = slater.rows(slater.orbitals.values(target, jnp.float64), spin)
             ratio = row @ walker.inverse[spin][:, inside]
             move = Move(electron, spin, old, target)
             for term, memory in zip(psi.terms, walker.memory, strict=True):

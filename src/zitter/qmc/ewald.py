@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.cells import Cell, squared
+from zitter.qmc.cells import Cell, row_sums, squared
+from zitter.qmc.trigonometry import cos_sin
 
 
 class Ewald(eqx.Module):
@@ -82,13 +83,12 @@ class Ewald(eqx.Module):
     def phases(self, r: Any, dtype: Any = jnp.float64) -> tuple[Any, Any]:
         """(over the rows, over the last axis): e^{iG·r} is their product; r is (d, …)."""
         turns = jnp.tensordot(self.cell.inverse.T, r, 1)
-        # Whole turns are dropped in double, so single precision keeps its digits.
-        angles = (2 * np.pi * (turns - jnp.round(turns))).astype(dtype)
+        angles = 2 * np.pi * (turns - jnp.round(turns))
         axes = []
         for angle, limit in zip(angles, self.limits, strict=True):
-            multiples = angle[..., None] * jnp.arange(limit + 1, dtype=dtype)
+            multiples = angle[..., None] * jnp.arange(limit + 1, dtype=jnp.float64)
             # The barrier keeps XLA from taking cosines anew for each product that uses them.
-            axes.append(jax.lax.optimization_barrier((jnp.cos(multiples), jnp.sin(multiples))))
+            axes.append(jax.lax.optimization_barrier(cos_sin(multiples, dtype)))
         real, imaginary = _both_signs(axes[0])
         if len(axes) == 3:
             a, b = real[..., :, None], imaginary[..., :, None]
@@ -120,7 +120,7 @@ class Ewald(eqx.Module):
         pairs = jnp.where(own_place, 0.0, self._real_space(apart, dtype))
         if charges is None:
             own, total = float(n), float(n) ** 2
-            real = 0.5 * jnp.sum(pairs.astype(jnp.float64))
+            real = 0.5 * jnp.sum(row_sums(pairs.astype(jnp.float64)))
         else:
             own, total = jnp.sum(charges**2), jnp.sum(charges) ** 2
             real = 0.5 * charges @ pairs @ charges
@@ -161,12 +161,12 @@ class Ewald(eqx.Module):
     def _real_space(self, parts: Any, dtype: Any = jnp.float64) -> Any:
         nearest = self.cell.nearest(parts)
         root = jnp.sqrt(self.gamma).astype(dtype)
-        total = jnp.zeros((), dtype)
-        for image in self.images:
-            away = [x - s for x, s in zip(nearest, image, strict=True)]
-            distance = jnp.sqrt(squared(away)).astype(dtype)
-            total = total + jax.scipy.special.erfc(root * distance) / distance
-        return total
+        if len(self.images) == 1:  # the nearest itself
+            distance = jnp.sqrt(squared(nearest)).astype(dtype)
+            return jax.scipy.special.erfc(root * distance) / distance
+        away = [x[..., None] - s for x, s in zip(nearest, self.images.T, strict=True)]
+        distance = jnp.sqrt(squared(away)).astype(dtype)
+        return jnp.sum(jax.scipy.special.erfc(root * distance) / distance, axis=-1)
 
 
 def madelung(cell: Cell, tolerance: float = 1e-15) -> float:

@@ -114,8 +114,8 @@ def optimize(
     if not psi.terms:
         raise checks.InputError("psi", "must have Jastrow terms to optimize, but has none")
     divisor, units = psi.system.units
-    state = variational.first_state(psi, walkers, seed, jnp.float64, None)
-    state, _, _ = _draw(psi, state, 50, 1, True, "equilibrating", progress)
+    state = variational.first_state(psi, walkers, seed, jnp.float64)
+    state, _, _ = _draw(psi, state, 16, stride, True, "equilibrating", progress)
     history: list[Iteration] = []
     for index in range(method.iterations + 1):
         # Walkers come from the previous parameters: let them settle in the new ones.
@@ -142,7 +142,7 @@ def optimize(
 
 def _restarted(psi: SlaterJastrow, state: variational.State) -> variational.State:
     """The same positions under new parameters."""
-    walkers = variational._fresh_walkers(psi, state.walkers.r, jnp.float64)
+    walkers = variational.fresh_walkers(psi, state.walkers.r, jnp.float64)
     return eqx.tree_at(lambda s: s.walkers, state, walkers)
 
 
@@ -159,13 +159,17 @@ def _step(context: variational.Context, state: variational.State):
     return state, (record, jax.vmap(needed)(state.walkers))
 
 
+def _guard(state: variational.State, done: int) -> str | None:
+    if bool(jnp.all(jnp.isfinite(state.walkers.log))):
+        return None
+    return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
+
+
 def _draw(psi, state, draws, stride, tune, label, progress):
     fixed = variational.Context(
         psi, jnp.asarray(stride, jnp.int32), jnp.asarray(tune), (), jnp.float64
     )
-    run = loop.drive(
-        _step, fixed, state, draws, label=label, guard=variational.guard, progress=progress
-    )
+    run = loop.drive(_step, fixed, state, draws, label=label, guard=_guard, progress=progress)
     record, data = run.records
     flat = Data(*(np.asarray(x).reshape(-1, *np.shape(x)[2:]) for x in data))
     return run.state, flat, {name: np.asarray(value) for name, value in record.items()}

@@ -15,6 +15,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell, half_space, shells
+from zitter.qmc.trigonometry import cos_sin
 
 
 class Orbitals(eqx.Module):
@@ -39,10 +40,16 @@ class PlaneWaves(Orbitals):
     count: int = eqx.field(static=True)
     is_complex: bool = eqx.field(static=True)
 
-    def __init__(self, cell: Cell, count: int, twist: Sequence[float] | Any = ()):
+    def __init__(
+        self,
+        cell: Cell,
+        count: int,
+        twist: Sequence[float] | Any = (),
+        always_complex: bool = False,
+    ):
         self.count = count
         shift = np.zeros(cell.dimension) if len(twist) == 0 else np.asarray(twist, np.float64)
-        self.is_complex = bool(np.any(shift != 0))
+        self.is_complex = always_complex or bool(np.any(shift != 0))
         integers, _ = lowest(cell, count, shift)
         if self.is_complex:
             self.k = (integers[:count] + shift) @ cell.reciprocal
@@ -50,22 +57,17 @@ class PlaneWaves(Orbitals):
             kept = integers[half_space(integers)]
             self.k = kept[: (count + 1) // 2] @ cell.reciprocal
 
-    def _angles(self, r: Any, dtype: Any) -> Any:
-        angles = jnp.moveaxis(r, 0, -1) @ self.k.T
-        # Whole turns go before a cast to single precision.
-        if dtype != jnp.float64:
-            angles = angles - 2 * np.pi * jnp.round(angles / (2 * np.pi))
-        return angles.astype(dtype)
+    def _waves(self, r: Any, dtype: Any) -> tuple[Any, Any]:
+        return cos_sin(jnp.moveaxis(r, 0, -1) @ self.k.T, dtype)
 
     def values(self, r, dtype=jnp.float64):
-        angles = self._angles(r, dtype)
+        c, s = self._waves(r, dtype)
         if self.is_complex:
-            return jnp.cos(angles) + 1j * jnp.sin(angles)
-        return self._assemble(jnp.ones_like(angles[..., :1]), jnp.cos(angles), jnp.sin(angles))
+            return c + 1j * s
+        return self._assemble(jnp.ones_like(c[..., :1]), c, s)
 
     def derivatives(self, r, dtype=jnp.float64):
-        angles = self._angles(r, dtype)
-        c, s = jnp.cos(angles), jnp.sin(angles)
+        c, s = self._waves(r, dtype)
         k = self.k.astype(dtype)
         square = jnp.sum(k**2, axis=1)
         if self.is_complex:

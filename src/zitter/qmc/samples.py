@@ -101,9 +101,14 @@ class Samples:
             f"reblocked by {energy.block_length}",
         ]
         for key, value in self.info.items():
-            if key not in ("method", "system", "notes"):
+            if key not in ("method", "system", "notes", "twists"):
                 text = f"{value:.6g}" if isinstance(value, float) else str(value)
                 lines.append(f"  {key.replace('_', ' '):<22} {text}")
+        for row in self.info.get("twists", []):
+            shown = ", ".join(f"{x:g}" for x in row["twist"])
+            found = row["energy"]
+            text = "left out" if found is None else with_error(found, row["error"])
+            lines.append(f"  {f'twist ({shown})':<22} {text}")
         lines += [f"  note: {note}" for note in self.info.get("notes", [])]
         return "\n".join(lines)
 
@@ -140,6 +145,10 @@ class Samples:
 
     def to_xarray(self) -> Any:
         return io.to_xarray(self.dataset())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Samples:
+        return cls.from_dataset(io.read(path))
 
     @classmethod
     def from_dataset(cls, data: io.Dataset) -> Samples:

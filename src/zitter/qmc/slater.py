@@ -5,14 +5,16 @@ A_ij = φ_j(r_i) for the electrons i of one spin, M = A⁻¹. Moving electron i 
     D'/D = Σ_j φ_j(r_i') M_ji        M' = M − M_·i (φ'ᵀM − e_iᵀ)/(D'/D)          (Sherman–Morrison)
 
 Updating all of M at each move is bound by memory. Electrons are therefore moved in blocks of K
-(delayed updates, McDaniel et al., J. Chem. Phys. 147, 174107): within a block only its K columns of
-M are kept up to date, and at its end all accepted rows Φ enter at once (Woodbury),
+(delayed updates, McDaniel et al., J. Chem. Phys. 147, 174107). Within a block M stays as it was;
+what the accepted moves do to its columns B is a K × K matrix Q, M_·B → M_·B Q, which begins as the
+unit matrix and follows Sherman and Morrison. At the end all accepted rows Φ enter at once,
 
-    M ← M − M_·B S⁻¹ (P − E),   P = ΦM,   S = P_·B,
+    M ← M − (M_·B Q)(ΦM − E),                                                        (Woodbury)
 
-as matrix products. A rejected move has P = E in its row, so the mask touches small factors only.
+as matrix products. A rejected move has zero in its row of ΦM − E: the mask touches small factors.
 
-Both spins share one array (species, n, n); the smaller one is padded with the unit matrix.
+Both spins share one array (species, n, n); the smaller one is padded with the unit matrix, and so
+are both to a multiple of 8 where n is large: products of matrices with odd rows are slow.
 """
 
 from __future__ import annotations
@@ -24,32 +26,53 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import runtime
 from zitter.qmc.orbitals import Orbitals
 
-DELAY = 32  # moves gathered before the whole inverse is updated
+ALIGNED = 64  # electrons of one spin from which on sizes are multiples of 8
+
+
+def best_delay(n: int) -> int:
+    """The block length that moves the least memory for one spin of n electrons.
+
+    A sweep reads M twice and writes it once in each of n/K blocks, 3n³/K numbers, and works on the
+    2K × K numbers of T and Q in each of n moves, 4nK²: least at K³ = 3n²/8, but not so short that
+    matrix products are thin. A GPU holds T and Q of a walker in registers, so there longer blocks
+    pay, up to what fits.
+    """
+    if runtime.settings().device.platform == "cpu":
+        return max(8, round((3 * n * n / 8) ** (1 / 3)))
+    return 32 if n < 256 else 64
+
+
+def _eights(n: int) -> int:
+    return -(-n // 8) * 8
 
 
 class Blocks(NamedTuple):
-    """The blocks of one sweep: spin, first electron of the spin, and how many were moved before."""
+    """The blocks of one sweep, a row for each spin: first electron, and how many were moved."""
 
-    spin: np.ndarray
     first: np.ndarray
     done: np.ndarray
 
 
 class Slater(eqx.Module):
-    """D↑D↓ of the lowest orbitals; `delay` moves are gathered before the inverse is updated."""
+    """D↑D↓ of the lowest orbitals; at most `delay` moves are gathered in a block."""
 
     orbitals: Orbitals
     spins: tuple[int, int] = eqx.field(static=True)
     delay: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)  # n, padding included
 
-    def __init__(self, orbitals: Orbitals, spins: tuple[int, int], delay: int = DELAY):
+    def __init__(self, orbitals: Orbitals, spins: tuple[int, int], delay: int | None = None):
         self.orbitals = orbitals
         self.spins = spins
         most = max(spins)
+        delay = best_delay(most) if delay is None else delay
         # Equal blocks: the fewest of at most `delay` electrons, then as short as they can be.
-        self.delay = -(-most // -(-most // delay))
+        shortest = -(-most // -(-most // delay))
+        self.size = _eights(most) if most >= ALIGNED else most
+        self.delay = min(_eights(shortest), most) if most >= ALIGNED else shortest
 
     @property
     def species(self) -> int:
@@ -60,13 +83,16 @@ class Slater(eqx.Module):
         return jnp.complex128 if self.orbitals.is_complex else jnp.float64
 
     def blocks(self) -> Blocks:
-        rows = []
-        for spin, count in enumerate(self.spins):
+        """As many blocks for each spin as the larger one needs; idle ones have all moved before."""
+        k = self.delay
+        starts = np.arange(0, max(self.spins), k)
+        first = np.zeros((self.species, len(starts)), np.int32)
+        done = np.zeros_like(first)
+        for spin, count in enumerate(self.spins[: self.species]):
             # A last block that would stick out starts earlier and skips what has been moved.
-            for first in range(0, count, self.delay):
-                start = max(min(first, count - self.delay), 0)
-                rows.append((spin, start, first - start))
-        return Blocks(*(np.asarray(column, np.int32) for column in zip(*rows, strict=True)))
+            first[spin] = np.maximum(np.minimum(starts, count - k), 0)
+            done[spin] = np.minimum(starts - first[spin], k)
+        return Blocks(first, done)
 
     def electrons_of_block(self, first: Any, spin: Any) -> tuple[Any, Any]:
         """(indices among all electrons, whether they exist): short spins leave places empty."""
@@ -74,18 +100,20 @@ class Slater(eqx.Module):
         count = jnp.asarray(self.spins)[spin]
         return inside + jnp.where(spin == 0, 0, self.spins[0]), inside < count
 
-    def occupied(self, spin: Any) -> Any:
-        """Which of the orbitals this spin fills."""
-        return jnp.arange(self.orbitals.count) < jnp.asarray(self.spins)[spin]
+    def rows(self, values: Any, spin: Any) -> Any:
+        """Orbital values (…, orbitals) as rows of A for one spin: (…, n)."""
+        occupied = jnp.arange(self.orbitals.count) < jnp.asarray(self.spins)[spin]
+        rows = jnp.where(occupied, values, 0)
+        padding = [(0, 0)] * (rows.ndim - 1) + [(0, self.size - self.orbitals.count)]
+        return jnp.pad(rows, padding)
 
     def _by_spin(self, values: Any) -> Any:
-        """(N, n) → (species, n, n), with unit rows and columns where a spin has no electrons."""
-        n = self.orbitals.count
+        """(N, orbitals) → (species, n, n), with unit rows and columns for missing electrons."""
         parts, offset = [], 0
         for count in self.spins[: self.species]:
             rows = values[offset : offset + count, :count].astype(self.dtype)
-            padded = jnp.eye(n, dtype=self.dtype).at[:count, :count].set(rows)
-            parts.append(rows if count == n else padded)
+            padded = jnp.eye(self.size, dtype=self.dtype).at[:count, :count].set(rows)
+            parts.append(rows if count == self.size else padded)
             offset += count
         return jnp.stack(parts)
 
@@ -98,41 +126,39 @@ class Slater(eqx.Module):
     def derivatives(self, r: Any, inverse: Any, dtype: Any) -> tuple[Any, Any]:
         """∇_i ln D (d, N) and Σ_i ∇_i²D/D of a whole configuration."""
         _, slope, laplacian = self.orbitals.derivatives(r, dtype)
+        count = self.orbitals.count
         columns = []
-        for spin, count in enumerate(self.spins[: self.species]):
-            columns.append(jnp.swapaxes(inverse[spin], 0, 1)[:count])  # M_ji as (electron, orbital)
+        for spin, electrons in enumerate(self.spins[: self.species]):
+            # M_ji as (electron, orbital)
+            columns.append(jnp.swapaxes(inverse[spin, :count, :electrons], 0, 1))
         weights = jnp.concatenate(columns)
         if self.spins[0] != self.spins[1] and self.species == 2:
             electron_spin = np.repeat([0, 1], self.spins)
-            filled = np.arange(self.orbitals.count) < np.asarray(self.spins)[electron_spin][:, None]
+            filled = np.arange(count) < np.asarray(self.spins)[electron_spin][:, None]
             weights = jnp.where(filled, weights, 0)
         gradient = jnp.sum(slope * weights, axis=-1)
         return gradient, jnp.sum(laplacian * weights)
 
-    def open_block(self, inverse: Any, spin: Any, first: Any) -> Any:
-        """The columns of M that belong to a block, (n, K)."""
-        n = self.orbitals.count
-        start = (spin, jnp.zeros_like(first), first)
-        return jax.lax.dynamic_slice(inverse, start, (1, n, self.delay))[0]
+    def open_block(self, inverse: Any, first: Any) -> Any:
+        """The columns of one spin's M that belong to a block, (n, K)."""
+        return jax.lax.dynamic_slice_in_dim(inverse, first, self.delay, axis=1)
 
-    def close_block(self, inverse: Any, spin: Any, first: Any, rows: Any, accepted: Any) -> Any:
-        """M with the accepted rows Φ (K, n) of a block put in."""
-        n, k = self.orbitals.count, self.delay
-        old = jax.lax.dynamic_index_in_dim(inverse, spin, 0, keepdims=False)
+    def close_block(self, inverse: Any, first: Any, rows: Any, accepted: Any, Q: Any) -> Any:
+        """One spin's M with the accepted rows Φ (K, n) of a block put in."""
+        n, k = self.size, self.delay
         unit = (jnp.arange(n)[None, :] == first + jnp.arange(k)[:, None]).astype(self.dtype)
-        difference = jnp.where(accepted[:, None], rows @ old - unit, 0)
-        columns = jax.lax.dynamic_slice(old, (jnp.zeros_like(first), first), (n, k))
-        small = jnp.eye(k, dtype=self.dtype) + jax.lax.dynamic_slice(
-            difference, (jnp.zeros_like(first), first), (k, k)
-        )
-        new = old - columns @ jnp.linalg.solve(small, difference)
-        return jax.lax.dynamic_update_index_in_dim(inverse, new, spin, 0)
+        difference = jnp.where(accepted[:, None], rows @ inverse - unit, 0)
+        # The sign sits on the small factor: M + product is one call of the matrix library.
+        return inverse + (-self.open_block(inverse, first) @ Q) @ difference
 
 
-def replace_row(slab: Any, place: Any, row: Any, ratio: Any, accept: Any) -> Any:
-    """Sherman–Morrison on the columns of a block: row `place` of the block becomes `row`."""
-    k = slab.shape[1]
-    column = jax.lax.dynamic_index_in_dim(slab, place, 1, keepdims=False)
-    product = row @ slab - (jnp.arange(k) == place)
+def replace_row(stack: Any, place: Any, products: Any, ratio: Any, accept: Any) -> Any:
+    """Sherman–Morrison on anything times M_·B, (…, K), when row `place` of the block is replaced.
+
+    `products` (K,) is the new row times the present M_·B.
+    """
+    k = stack.shape[1]
+    column = jax.lax.dynamic_index_in_dim(stack, place, 1, keepdims=False)
+    change = products - (jnp.arange(k) == place)
     factor = jnp.where(accept, 1 / jnp.where(accept, ratio, 1), 0)
-    return slab - (factor * column)[:, None] * product[None, :]
+    return stack - (factor * column)[:, None] * change[None, :]

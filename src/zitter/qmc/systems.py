@@ -70,6 +70,7 @@ class ElectronGas(System):
     spins: tuple[int, int] = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     lattice: str = eqx.field(static=True)
+    allow_open_shell: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -99,8 +100,13 @@ class ElectronGas(System):
             )
         self.twist = shift
         self.ewald = Ewald(self.cell, tolerance) if interacting else None
-        if not checks.boolean("allow_open_shell", allow_open_shell):
-            _require_closed(self.cell, self.spins, shift, n)
+        self.allow_open_shell = checks.boolean("allow_open_shell", allow_open_shell)
+        self.require_closed_shells(shift)
+
+    def require_closed_shells(self, twist: Any) -> None:
+        """Refuse a twist at which a shell stays open, unless that is allowed."""
+        if not self.allow_open_shell:
+            _require_closed(self.cell, self.spins, np.asarray(twist), self.electrons)
 
     def potential(self, r, dtype=jnp.float64):
         if self.ewald is None:

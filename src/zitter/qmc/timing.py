@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +17,101 @@ from zitter.qmc.sweep import GaussianSteps, sweep
 from zitter.qmc.systems import ElectronGas
 from zitter.qmc.wavefunction import SlaterJastrow, Walker
 
+KINDS = {"bare": (), "u": ("u",), "u_p": ("u", "p")}
 
-@eqx.filter_jit
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A gas to measure: its walkers, the type of its pair terms, its p and its delay."""
+
+    gas: ElectronGas
+    walkers: int
+    dtype: Any = jnp.float64
+    stars: int = 5
+    delay: int | None = None
+    kinds: tuple[str, ...] = tuple(KINDS)
+    energy: bool = True  # whether local energies are measured, beside sweeps and Ewald
+
+    def wavefunction(self, kind: str) -> SlaterJastrow:
+        terms = {"u": U(), "p": P(self.stars)}
+        return SlaterJastrow(self.gas, [terms[name] for name in KINDS[kind]], delay=self.delay)
+
+
+def split(cases: Sequence[Case], sweeps: int = 2) -> list[dict[str, float]]:
+    """Seconds for all walkers of each case: sweeps without J, with u, with u and p; energies.
+
+    The cost of u and p is what a sweep takes longer with them. Programs are compiled side by side,
+    which takes most of the time, and measured one after another.
+    """
+    tick = time.perf_counter()
+    with ThreadPoolExecutor() as pool:
+        compiled = list(pool.map(lambda case: _compiled(case, sweeps), cases))
+    compiling = (time.perf_counter() - tick) / len(cases)
+    return [
+        _measured(case, programs, sweeps) | {"compile": compiling}
+        for case, programs in zip(cases, compiled, strict=True)
+    ]
+
+
+def _measured(case: Case, programs: dict[str, Any], sweeps: int) -> dict[str, float]:
+    r = case.gas.start(jax.random.PRNGKey(1), case.walkers)
+    width = jnp.asarray(0.4 * case.gas.length)
+    whole = programs["start"](r)
+    found = {
+        "ewald": best_seconds(lambda: programs["ewald"](r)),
+        "bytes_per_walker": bytes_of(whole) / case.walkers,
+    }
+    if case.energy:
+        found["energy"] = best_seconds(lambda: programs["energy"](whole))
+    for kind in case.kinds:
+        state, run = _without(whole, kind), programs[f"sweep_{kind}"]
+        found[f"sweep_{kind}"] = best_seconds(lambda f=run, s=state: f(s, width)) / sweeps
+    if set(case.kinds) == set(KINDS):
+        found["u"] = found["sweep_u"] - found["sweep_bare"]
+        found["p"] = found["sweep_u_p"] - found["sweep_u"]
+        found["p_share"] = found["p"] / found["sweep_u_p"]
+    return found
+
+
+def _without(walkers: Walker, kind: str) -> Walker:
+    """Walkers of u and p as walkers of fewer terms; ln|Ψ| is off by a constant, which costs no
+    time."""
+    memory = walkers.memory[: len(KINDS[kind])]
+    return Walker(walkers.r, walkers.inverse, walkers.phase, walkers.log, memory)
+
+
+def _compiled(case: Case, sweeps: int) -> dict[str, Any]:
+    gas, dtype = case.gas, case.dtype
+    shape = (case.walkers, gas.dimension, gas.electrons)
+    r = jax.ShapeDtypeStruct(shape, jnp.float64)
+    width = jax.ShapeDtypeStruct((), jnp.float64)
+    psi = case.wavefunction("u_p")
+    start = lambda psi, r: jax.vmap(lambda x: psi.start(x, dtype))(r)  # noqa: E731
+    state = eqx.filter_eval_shape(start, psi, r)
+    ewald = lambda psi, r: jax.vmap(lambda x: psi.system.potential(x, dtype)["coulomb"])(r)  # noqa: E731
+    programs = {
+        "start": _compile(start, psi, r),
+        "ewald": _compile(ewald, psi, r),
+    }
+    if case.energy:
+        local = lambda psi, s: psi.local_energies(s, dtype)["energy"]  # noqa: E731
+        programs["energy"] = _compile(local, psi, state)
+    for kind in case.kinds:
+        programs[f"sweep_{kind}"] = _compile(
+            lambda psi, state, width: _sweeps(psi, state, width, sweeps, dtype),
+            case.wavefunction(kind), _without(state, kind), width,
+        )  # fmt: skip
+    return programs
+
+
+def _compile(function: Callable[..., Any], psi: SlaterJastrow, *shapes: Any) -> Callable[..., Any]:
+    """function(psi, …) compiled for arguments of these shapes; tables of Ψ are arguments."""
+    arrays, static = eqx.partition(psi, eqx.is_array)
+    whole = jax.jit(lambda arrays, *rest: function(eqx.combine(arrays, static), *rest))
+    program = whole.lower(arrays, *shapes).compile()
+    return lambda *rest: program(arrays, *rest)
+
+
 def _sweeps(psi: SlaterJastrow, walkers: Walker, width: Any, count: int, dtype: Any) -> Walker:
     def body(i, walkers):
         key = jax.random.fold_in(jax.random.PRNGKey(0), i)
@@ -24,23 +120,8 @@ def _sweeps(psi: SlaterJastrow, walkers: Walker, width: Any, count: int, dtype: 
     return jax.lax.fori_loop(0, count, body, walkers)
 
 
-@eqx.filter_jit
-def _ewald(psi: SlaterJastrow, r: Any, dtype: Any) -> Any:
-    return jax.vmap(lambda x: psi.system.potential(x, dtype)["coulomb"])(r)
-
-
-@eqx.filter_jit
-def _energy(psi: SlaterJastrow, walkers: Walker, dtype: Any) -> Any:
-    return jax.vmap(lambda w: psi.local_energy(w, dtype)["energy"])(walkers)
-
-
-@eqx.filter_jit
-def _start(psi: SlaterJastrow, r: Any, dtype: Any) -> Walker:
-    return jax.vmap(lambda x: psi.start(x, dtype))(r)
-
-
-def best_seconds(run: Any, repeats: int = 3) -> float:
-    """The shortest of a few runs, after one that compiles."""
+def best_seconds(run: Callable[[], Any], repeats: int = 3) -> float:
+    """The shortest of a few runs, after one that is not counted."""
     jax.block_until_ready(run())
     times = []
     for _ in range(repeats):
@@ -50,37 +131,11 @@ def best_seconds(run: Any, repeats: int = 3) -> float:
     return min(times)
 
 
-def split(
-    gas: ElectronGas, walkers: int, dtype: Any = jnp.float64, sweeps: int = 2, stars: int = 5
-) -> dict[str, float]:
-    """Seconds per sweep of all walkers: with every subset of u and p, and of the energy's parts.
-
-    The cost of u and p is what a sweep takes longer with them than without.
-    """
-    r = gas.start(jax.random.PRNGKey(1), walkers)
-    width = jnp.asarray(0.4 * gas.length)
-    found: dict[str, float] = {}
-    kinds = {"bare": [], "u": [U()], "p": [P(stars)], "u_p": [U(), P(stars)]}
-    for name, terms in kinds.items():
-        psi = SlaterJastrow(gas, terms)
-        state = _start(psi, r, dtype)
-        seconds = best_seconds(lambda p=psi, s=state: _sweeps(p, s, width, sweeps, dtype).r)
-        found[f"sweep_{name}"] = seconds / sweeps
-        if name == "u_p":
-            found["energy"] = best_seconds(lambda p=psi, s=state: _energy(p, s, dtype))
-            found["ewald"] = best_seconds(lambda p=psi, s=state: _ewald(p, s.r, dtype))
-            found["bytes_per_walker"] = bytes_of(state) / walkers
-    found["u"] = found["sweep_u"] - found["sweep_bare"]
-    found["p"] = found["sweep_p"] - found["sweep_bare"]
-    found["p_share"] = (found["sweep_u_p"] - found["sweep_u"]) / found["sweep_u_p"]
-    return found
-
-
 def bytes_of(tree: Any) -> int:
     return sum(x.nbytes for x in jax.tree.leaves(tree) if hasattr(x, "nbytes"))
 
 
 def determinant_traffic(psi: SlaterJastrow, walkers: int) -> float:
     """Bytes a sweep must move for the inverses: each block reads M twice and writes it once."""
-    n, blocks = psi.slater.orbitals.count, len(psi.slater.blocks().spin)
+    n, blocks = psi.slater.orbitals.count, psi.slater.blocks().first.size
     return 3.0 * blocks * n * n * 8 * walkers

@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop
 from zitter.qmc.estimators import Estimator, Prepared
-from zitter.qmc.samples import Samples, make_samples
+from zitter.qmc.runs import Run
+from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import autocorrelation_time
 from zitter.qmc.sweep import GaussianSteps, sweep
 from zitter.qmc.wavefunction import SlaterJastrow, Walker
@@ -51,11 +52,13 @@ def vmc(
     *,
     stride: int | None = None,
     equilibration: int = 100,
+    twists: Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
     precision: str | None = None,
     start: Any = None,
     checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
     resume: bool = False,
     progress: bool = False,
 ) -> Samples:
@@ -63,75 +66,87 @@ def vmc(
 
     `blocks` measurements of all `walkers` are `stride` sweeps apart; without `stride` the
     autocorrelation time measured during `equilibration` sweeps decides. `start` may hold positions
-    (walkers, d, N), such as the `positions` of an earlier run.
+    (walkers, d, N), such as the `positions` of an earlier run. With `twists`, as many walkers go
+    at each of them, side by side, and the result is their average.
     """
-    walkers = checks.integer("walkers", walkers, 2)
-    blocks = checks.integer("blocks", blocks, 4)
-    equilibration = checks.integer("equilibration", equilibration, 10)
-    prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
-    dtype = pair_dtype(precision)
-    context = Context(psi, jnp.asarray(1, jnp.int32), jnp.asarray(True), prepared, dtype)
-    state = first_state(psi, walkers, seed, dtype, start)
-    warm = loop.drive(
-        step, context, state, equilibration, label="equilibrating", progress=progress, guard=guard
-    )
-    if stride is None:
-        tau = autocorrelation_time(warm.records["energy"][equilibration // 2 :])
-        stride = min(max(1, math.ceil(tau / 2)), LONGEST_STRIDE)
-    stride = checks.integer("stride", stride, 1)
-    context = Context(psi, jnp.asarray(stride, jnp.int32), jnp.asarray(False), prepared, dtype)
-    saved = (
-        None
-        if checkpoint is None
-        else loop.Checkpoint(
-            Path(checkpoint), signature=signature(psi, walkers, seed, stride, str(dtype))
-        )
-    )
-    run = loop.drive(
-        step, context, warm.state, blocks, label="VMC", guard=guard, checkpoint=saved,
-        resume=resume, progress=progress,
+    run = Run.checked(
+        psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
+        checkpoint_every, resume, progress,
     )  # fmt: skip
-    if saved is not None:
-        saved.clear()
+    equilibration = checks.integer("equilibration", equilibration, 10)
+    if stride is not None:
+        stride = checks.integer("stride", stride, 1)
+    about = ("vmc", stride, equilibration)
+    first = first_states(run)
+    state, found = run.settled(
+        (first, jnp.zeros((), jnp.int32)),
+        lambda: _equilibrate(run, first, equilibration, stride),
+        *about,
+    )
+    context = Context(run.psi, found, jnp.asarray(False), run.estimators, run.dtype)
+    outcome = run.drive(run.over_twists(step, counter), context, state, "VMC", guard(run), *about)
+    last = outcome.state
     info = {
         "method": "VMC",
-        "system": repr(psi),
-        "walkers": walkers,
-        "stride": stride,
-        "step_width": float(run.state.width),
-        "determinant_drift": float(run.state.drift),
-        "seconds": run.seconds,
-        "seed": seed,
-        **runtime.describe(),
-        "precision": "double" if dtype == jnp.float64 else "single",
+        "stride": int(found),
+        "step_width": float(np.mean(last.width)),
+        "determinant_drift": float(np.max(last.drift)),
+        "seconds": outcome.seconds,
     }
-    return collect(psi, run.records, np.ones(blocks), info, prepared, run.state.walkers)
+    return run.finish(outcome.records, np.ones(run.blocks), last.walkers, info)
 
 
-def pair_dtype(precision: str | None) -> Any:
-    """The type of pair terms and orbitals: float32 in "single", where determinants stay double."""
-    now = runtime.settings()
-    if precision is None:
-        precision = "double" if now.precision == "double" else "single"
-    checks.choice("precision", precision, ("double", "single"))
-    return jnp.float64 if precision == "double" else jnp.float32
+def counter(state: State) -> Any:
+    return state.sweeps
 
 
-def first_state(psi: SlaterJastrow, walkers: int, seed: int, dtype: Any, start: Any) -> State:
+def first_states(run: Run) -> State:
+    """The walkers to begin with, at every twist."""
+    return run.states(
+        lambda psi, seed: first_state(psi, run.walkers, seed, run.dtype, run.start), counter
+    )
+
+
+def equilibrated(run: Run, state: State, sweeps: int, stride: int) -> loop.Outcome:
+    """Walkers that have found |Ψ|², with the step width that suits them."""
+    every = jnp.asarray(stride, jnp.int32)
+    context = Context(run.psi, every, jnp.asarray(True), run.estimators, run.dtype)
+    return loop.drive(
+        run.over_twists(step, counter), context, state, sweeps, label="equilibrating VMC",
+        progress=run.progress, guard=guard(run),
+    )  # fmt: skip
+
+
+def _equilibrate(run: Run, state: State, sweeps: int, stride: int | None) -> tuple[State, Any]:
+    warm = equilibrated(run, state, sweeps, 1)
+    if stride is None:
+        energy = np.asarray(warm.records["energy"])[sweeps // 2 :].reshape(-(-sweeps // 2), -1)
+        tau = max((autocorrelation_time(e) for e in energy.T if np.all(np.isfinite(e))), default=1)
+        stride = min(max(1, math.ceil(tau / 2)), LONGEST_STRIDE)
+    return warm.state, jnp.asarray(stride, jnp.int32)
+
+
+def guard(run: Run) -> Any:
+    return run.guard(
+        lambda state: jnp.isfinite(state.walkers.log),
+        "ln|Ψ| of a walker became infinite or NaN (start from other walkers)",
+    )
+
+
+def first_state(
+    psi: SlaterJastrow, walkers: int, seed: int, dtype: Any, start: Any = None
+) -> State:
+    """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
     key = jax.random.PRNGKey(seed)
     key, own = jax.random.split(key)
-    if start is None:
-        r = psi.system.start(own, walkers)
-    else:
-        given = checks.array("start", start, (None, psi.system.dimension, psi.system.electrons))
-        r = jnp.asarray(given[np.arange(walkers) % len(given)])
-    fresh = _fresh_walkers(psi, r, dtype)
+    r = psi.system.start(own, walkers) if start is None else start
     width = 0.5 * psi.system.length * jnp.ones(())
+    fresh = fresh_walkers(psi, r, dtype)
     return State(fresh, key, width, jnp.zeros((), jnp.int32), jnp.zeros(()))
 
 
 @eqx.filter_jit
-def _fresh_walkers(psi, r, dtype):
+def fresh_walkers(psi: SlaterJastrow, r: Any, dtype: Any) -> Walker:
     return jax.vmap(lambda x: psi.start(x, dtype))(r)
 
 
@@ -176,7 +191,7 @@ def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any
     """Averages over walkers: parts of the energy, its variance, and the estimators."""
     count = walkers.r.shape[0]
     w = jnp.full(count, 1.0 / count) if weights is None else weights / jnp.sum(weights)
-    parts = jax.vmap(lambda one: psi.local_energy(one, dtype))(walkers)
+    parts = psi.local_energies(walkers, dtype)
     record = {name: jnp.sum(w * values) for name, values in parts.items()}
     record["variance"] = jnp.sum(w * (parts["energy"] - record["energy"]) ** 2)
     keys = jax.random.split(key, count)
@@ -184,35 +199,3 @@ def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any
         values = jax.vmap(lambda one, k, e=estimator: e.evaluate(psi, one, k))(walkers, keys)
         record[estimator.name] = jnp.tensordot(w, values, 1)
     return record
-
-
-def guard(state: State, done: int) -> str | None:
-    if not bool(jnp.all(jnp.isfinite(state.walkers.log))):
-        return (
-            f"ln|Ψ| of a walker became infinite or NaN by block {done}: start from other walkers."
-        )
-    return None
-
-
-def collect(psi, records, weights, info, estimators, walkers: Walker) -> Samples:
-    """Samples from the records of a run; energies in the system's units."""
-    divisor, units = psi.system.units
-    records = {name: np.asarray(values) for name, values in records.items()}
-    measured = {e.name: e.finalize(records.pop(e.name), weights) for e in estimators}
-    plain = ("variance", "acceptance", "population", "effective_timestep")
-    traces = {
-        name: values if name in plain else values / divisor for name, values in records.items()
-    }
-    return make_samples(traces, weights, units, info, measured, np.asarray(walkers.r))
-
-
-def signature(psi: SlaterJastrow, *rest: Any) -> str:
-    """What must be equal for a resume to continue the same run."""
-    import hashlib
-
-    digest = hashlib.sha256(repr(rest).encode())
-    arrays, static = eqx.partition(psi, eqx.is_array_like)
-    for leaf in jax.tree.leaves(arrays):
-        digest.update(np.asarray(leaf).tobytes())
-    digest.update(str(jax.tree.structure(static)).encode())
-    return digest.hexdigest()

@@ -12,11 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from zitter import checks, io
+from zitter import checks, io, runtime
 from zitter.qmc.jastrow import JastrowTerm, PreparedTerm
 from zitter.qmc.orbitals import Orbitals
-from zitter.qmc.slater import DELAY, Slater
+from zitter.qmc.slater import Slater
 from zitter.qmc.systems import System
+
+# Memory that measuring local energies may take: on a CPU what its caches hold.
+PAIR_BYTES = {"cpu": 2**25, "gpu": 2**31}
+PAIR_TABLES = 12  # arrays of N × N numbers it takes for each walker
 
 
 class Walker(eqx.Module):
@@ -45,12 +49,13 @@ class SlaterJastrow(eqx.Module):
         system: System,
         jastrow: Sequence[JastrowTerm] = (),
         orbitals: Orbitals | None = None,
-        delay: int = DELAY,
+        delay: int | None = None,
     ):
         self.system = checks.instance("system", system, System)
         for position, term in enumerate(jastrow):
             checks.instance(f"jastrow.{position}", term, JastrowTerm)
-        checks.integer("delay", delay, 1)
+        if delay is not None:
+            checks.integer("delay", delay, 1)
         self.slater = Slater(orbitals or system.default_orbitals(), system.spins, delay)
         prepared = []
         for position, term in enumerate(jastrow):
@@ -125,6 +130,16 @@ class SlaterJastrow(eqx.Module):
         )
         parts = {"kinetic": jnp.real(kinetic), **self.system.potential(walker.r, dtype)}
         return {"energy": sum(parts.values()), **parts}
+
+    def local_energies(self, walkers: Walker, dtype: Any = jnp.float64) -> dict[str, Any]:
+        """`local_energy` of many walkers, of as many at once as their tables of pairs allow."""
+        count, n = walkers.r.shape[0], self.system.electrons
+        allowed = PAIR_BYTES.get(runtime.settings().device.platform, PAIR_BYTES["gpu"])
+        at_once = max(1, allowed // (PAIR_TABLES * 8 * n * n))
+        one = lambda walker: self.local_energy(walker, dtype)  # noqa: E731
+        if at_once >= count:
+            return jax.vmap(one)(walkers)
+        return jax.lax.map(one, walkers, batch_size=at_once)
 
     def __repr__(self) -> str:
         names = [type(term).__name__.removeprefix("Prepared").lower() for term in self.terms]

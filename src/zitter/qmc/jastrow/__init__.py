@@ -1,8 +1,8 @@
 """The Jastrow factor: one term per file."""
 
-from zitter.qmc.jastrow.base import Change, JastrowTerm, Move, PreparedTerm
+from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, Move, Moves, PreparedTerm
 from zitter.qmc.jastrow.h import H
 from zitter.qmc.jastrow.p import P
 from zitter.qmc.jastrow.u import U
 
-__all__ = ["Change", "H", "JastrowTerm", "Move", "P", "PreparedTerm", "U"]
+__all__ = ["Change", "Couplings", "H", "JastrowTerm", "Move", "Moves", "P", "PreparedTerm", "U"]

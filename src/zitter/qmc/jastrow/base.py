@@ -32,6 +32,26 @@ class Move(NamedTuple):
     new: Any
 
 
+class Moves(NamedTuple):
+    """The proposed steps of a block of electrons of one spin, from `old` to `new` (d, K)."""
+
+    electrons: Any  # (K,)
+    spin: Any
+    old: Any
+    new: Any
+
+
+class Couplings(NamedTuple):
+    """A term that is a sum over pairs, on a block of proposed steps.
+
+    ΔJ of step p is values_p + Σ_q pairs_pq over the steps q that were accepted before it.
+    """
+
+    values: Any  # (K,)
+    pairs: Any  # (K, K), zero on the diagonal
+    news: Any
+
+
 class JastrowTerm(eqx.Module):
     """A term as the user asks for it; `prepare` fits it to a system."""
 
@@ -44,6 +64,7 @@ class PreparedTerm(eqx.Module):
     them apart from the part the cusp fixes."""
 
     parameters: eqx.AbstractVar[Any]
+    pairwise: eqx.AbstractClassVar[bool]  # a sum over pairs, so that `couplings` says everything
 
     @abc.abstractmethod
     def start(self, r: Any, dtype: Any) -> Any:
@@ -54,6 +75,14 @@ class PreparedTerm(eqx.Module):
 
     @abc.abstractmethod
     def update(self, memory: Any, move: Move, news: Any, accept: Any) -> Any: ...
+
+    def couplings(self, r: Any, memory: Any, moves: Moves, dtype: Any) -> Couplings:
+        """All proposed steps of a block at once; for pairwise terms only."""
+        raise NotImplementedError
+
+    def update_block(self, memory: Any, moves: Moves, news: Any, accepted: Any) -> Any:
+        """The memory after the accepted steps of a block; for pairwise terms only."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:

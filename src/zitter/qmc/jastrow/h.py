@@ -11,7 +11,7 @@ F_l = f_l(r_ij): matrix products instead of triple loops.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -59,6 +59,7 @@ class PreparedH(PreparedTerm):
     length: Any
     order: int = eqx.field(static=True)
     smoothness: int = eqx.field(static=True)
+    pairwise: ClassVar[bool] = False
 
     def __init__(self, system: System, order: int, length: Any, smoothness: int):
         self.system = system

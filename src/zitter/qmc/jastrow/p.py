@@ -9,7 +9,7 @@ spin so that like and opposite spins have coefficients of their own. A move of o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,8 +17,9 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import half_space, shells
-from zitter.qmc.jastrow.base import Change, JastrowTerm, PreparedTerm
+from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, PreparedTerm
 from zitter.qmc.systems import System
+from zitter.qmc.trigonometry import cos_sin
 
 
 class P(JastrowTerm):
@@ -44,6 +45,7 @@ class PreparedP(PreparedTerm):
     G: Any  # (N_G, d), one of each ±G
     star: Any  # the star each G belongs to
     spins: tuple[int, int] = eqx.field(static=True)
+    pairwise: ClassVar[bool] = True
 
     def __init__(self, system: System, stars: int, by_spin: bool):
         assert system.cell is not None
@@ -65,11 +67,7 @@ class PreparedP(PreparedTerm):
 
     def _waves(self, r: Any, dtype: Any) -> Any:
         """cos and sin of G·r for r (d, …): shape (2, …, N_G)."""
-        angles = jnp.moveaxis(r, 0, -1) @ self.G.T
-        if dtype != jnp.float64:
-            angles = angles - 2 * np.pi * jnp.round(angles / (2 * np.pi))
-        angles = angles.astype(dtype)
-        return jnp.stack([jnp.cos(angles), jnp.sin(angles)])
+        return jnp.stack(cos_sin(jnp.moveaxis(r, 0, -1) @ self.G.T, dtype))
 
     def _sums(self, waves: Any) -> Any:
         """ρ of each species from the waves of all electrons: (species, 2, N_G) in double."""
@@ -98,6 +96,21 @@ class PreparedP(PreparedTerm):
 
     def update(self, memory, move, news, accept):
         return memory.at[move.spin].add(jnp.where(accept, news, 0.0))
+
+    def couplings(self, r, memory, moves, dtype):
+        k = moves.electrons.shape[0]
+        points = jnp.concatenate([moves.old, moves.new], axis=1)
+        waves = self._waves(points, dtype).astype(jnp.float64)  # (2, 2K, N_G)
+        old, step = waves[:, :k], waves[:, k:] - waves[:, :k]
+        coupling = self._couplings(jnp.float64)[moves.spin]
+        own = coupling[moves.spin]
+        field = jnp.einsum("sg,scg->cg", coupling, memory)
+        values = jnp.sum(step * (field[:, None] - own * old), axis=(0, 2))
+        pairs = jnp.einsum("cpg,cqg->pq", own * step, step)
+        return Couplings(values, jnp.where(jnp.eye(k, dtype=bool), 0, pairs), step)
+
+    def update_block(self, memory, moves, news, accepted):
+        return memory.at[moves.spin].add(jnp.sum(jnp.where(accepted[:, None], news, 0), axis=1))
 
     def derivatives(self, r, dtype):
         waves = self._waves(r, dtype)  # (2, N, N_G)

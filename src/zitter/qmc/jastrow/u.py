@@ -10,15 +10,15 @@ for opposite and ¼ for like spins in three dimensions, 1 and ⅓ in two.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.cells import squared
-from zitter.qmc.jastrow.base import Change, JastrowTerm, PreparedTerm
+from zitter.qmc.cells import row_sums, squared
+from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, PreparedTerm
 from zitter.qmc.systems import ElectronGas, System
 
 
@@ -62,6 +62,7 @@ class PreparedU(PreparedTerm):
     length: Any
     cusps: Any  # Γ of like and of opposite spins
     smoothness: int = eqx.field(static=True)
+    pairwise: ClassVar[bool] = True
 
     def __init__(self, system: System, order: int, length: Any, smoothness: int):
         self.system = system
@@ -131,6 +132,29 @@ class PreparedU(PreparedTerm):
     def update(self, memory, move, news, accept):
         return memory
 
+    def couplings(self, r, memory, moves, dtype):
+        k, n = moves.electrons.shape[0], r.shape[1]
+        points = jnp.concatenate([moves.old, moves.new], axis=1)  # (d, 2K)
+        beta = self._coefficients().astype(dtype)
+        opposite = jnp.where(jnp.arange(n) < self.system.spins[0], 0, 1) != moves.spin
+        by_spin = jnp.where(opposite, beta[-1][:, None], beta[0][:, None])
+        totals = row_sums(self._values(points, r, list(by_spin)).astype(jnp.float64))
+        within = self._values(points, points, list(beta[0])).astype(jnp.float64)
+        difference = within[k:] - within[:k]  # what step p changes at the old and new points of q
+        # The electron's own old place is among all of them: what it did there does not count.
+        values = totals[k:] - totals[:k] - jnp.diagonal(difference[:, :k])
+        pairs = jnp.where(jnp.eye(k, dtype=bool), 0, difference[:, k:] - difference[:, :k])
+        return Couplings(values, pairs, ())
+
+    def _values(self, points, others, beta):
+        """u between two sets of points (d, …)."""
+        apart = [p[:, None] - x[None, :] for p, x in zip(points, others, strict=True)]
+        distance = jnp.sqrt(squared(self.system.nearest(apart))).astype(beta[0].dtype)
+        return self.radial(distance, beta)[0]
+
+    def update_block(self, memory, moves, news, accepted):
+        return memory
+
     def derivatives(self, r, dtype):
         n, up = r.shape[1], self.system.spins[0]
         own = jnp.eye(n, dtype=bool)
@@ -144,9 +168,9 @@ class PreparedU(PreparedTerm):
         )
         drop = lambda a: jnp.where(own, 0, a).astype(jnp.float64)  # noqa: E731
         factor = drop(slope / distance)
-        gradient = jnp.stack([jnp.sum(factor * x, axis=1) for x in apart])
-        laplacian = jnp.sum(drop(curvature)) + (r.shape[0] - 1) * jnp.sum(factor)
-        return 0.5 * jnp.sum(drop(value)), gradient, laplacian
+        gradient = jnp.stack([row_sums(factor * x) for x in apart])
+        laplacian = row_sums(drop(curvature) + (r.shape[0] - 1) * factor)
+        return 0.5 * jnp.sum(row_sums(drop(value))), gradient, jnp.sum(laplacian)
 
 
 def _guess(system: System, cusp: float, length: float, order: int, c: int) -> np.ndarray:

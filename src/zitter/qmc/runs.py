@@ -1,0 +1,185 @@
+"""What VMC and DMC runs share: their options, walkers at one or many twists, files, results."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, loop, runtime
+from zitter.qmc import twists as twisted
+from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.samples import Samples, make_samples
+from zitter.qmc.wavefunction import SlaterJastrow, Walker
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """The options of a run, checked, and its way through files."""
+
+    psi: SlaterJastrow
+    walkers: int
+    blocks: int
+    estimators: tuple[Prepared, ...]
+    seed: int
+    dtype: Any  # of pair terms and orbitals
+    start: Any
+    twists: twisted.Twists | None
+    checkpoint: Path | None
+    every: float
+    resume: bool
+    progress: bool
+
+    @classmethod
+    def checked(
+        cls,
+        psi: SlaterJastrow,
+        walkers: int,
+        blocks: int,
+        estimators: Sequence[Estimator],
+        seed: int,
+        precision: str | None,
+        start: Any,
+        twists: Any,
+        checkpoint: str | Path | None,
+        checkpoint_every: float,
+        resume: bool,
+        progress: bool,
+    ) -> Run:
+        checks.instance("psi", psi, SlaterJastrow)
+        count = checks.integer("walkers", walkers, 2)
+        if start is not None:
+            shape = (None, psi.system.dimension, psi.system.electrons)
+            given = checks.array("start", start, shape)
+            start = jnp.asarray(given[np.arange(count) % len(given)])
+        shifts = None
+        if len(twists):
+            psi, shifts = twisted.prepare(psi, twists)
+        return cls(
+            psi,
+            count,
+            checks.integer("blocks", blocks, 4),
+            tuple(estimator.prepare(psi.system) for estimator in estimators),
+            checks.integer("seed", seed, 0),
+            pair_dtype(precision),
+            start,
+            shifts,
+            None if checkpoint is None else Path(checkpoint),
+            float(checks.non_negative("checkpoint_every", checkpoint_every)),
+            checks.boolean("resume", resume),
+            checks.boolean("progress", progress),
+        )
+
+    @property
+    def precision(self) -> str:
+        return "double" if self.dtype == jnp.float64 else "single"
+
+    def states(self, make: Callable[[SlaterJastrow, int], Any], shared: Any) -> Any:
+        """make(Ψ, seed) at every twist, stacked but for the `shared` counter."""
+        if self.twists is None:
+            return make(self.psi, self.seed)
+        # Far apart, so that the seeds of neighbouring runs do not meet.
+        seeded = lambda psi, index: make(psi, self.seed + 1_000_003 * index)  # noqa: E731
+        return self.twists.states(self.psi, seeded, shared)
+
+    def over_twists(self, step: Callable[..., Any], shared: Any) -> Callable[..., Any]:
+        """step(context, state) with `context.psi` at each twist; itself without twists."""
+        return step if self.twists is None else twisted.AllTwists(self.twists.k, step, shared)
+
+    def guard(self, finite: Callable[[Any], Any], sentence: str) -> Callable[[Any, int], Any]:
+        """Ends a run whose `finite(state)` is false somewhere; of many twists, at all of them."""
+
+        def judge(state: Any, done: int) -> str | None:
+            good = np.asarray(finite(state))
+            axes = tuple(range(good.ndim)) if self.twists is None else tuple(range(1, good.ndim))
+            return None if np.all(good, axis=axes).any() else f"{sentence} by block {done}."
+
+        return judge
+
+    def settled(self, like: Any, equilibrate: Callable[[], Any], *about: Any) -> Any:
+        """What equilibration gives (arrays as in `like`), or the checkpoint if a run is resumed."""
+        if self.checkpoint is None:
+            return equilibrate()
+        kept = self._keeper("settled", *about)
+        found = kept.load(like) if self.resume else None
+        if found is not None:
+            return found[1]
+        ready = equilibrate()
+        kept.save(0, ready, 0, loop.Piece([], {}))
+        return ready
+
+    def drive(self, step: Any, context: Any, state: Any, label: str, guard: Any, *about: Any):
+        """The blocks that are measured, with checkpoints."""
+        saved = None if self.checkpoint is None else self._keeper("", *about)
+        return loop.drive(
+            step, context, state, self.blocks, label=label, guard=guard, checkpoint=saved,
+            resume=self.resume, progress=self.progress,
+        )  # fmt: skip
+
+    def _keeper(self, name: str, *about: Any) -> loop.Checkpoint:
+        assert self.checkpoint is not None
+        found = signature(
+            self.psi, self.twists, self.walkers, self.seed, str(self.dtype), self.start is None,
+            [type(e).__name__ for e in self.estimators], *about,
+        )  # fmt: skip
+        return loop.Checkpoint(self.checkpoint / name, self.every, found)
+
+    def finish(
+        self, records: dict[str, Any], weights: Any, walkers: Walker, info: dict[str, Any]
+    ) -> Samples:
+        """Samples in the system's units; averaged over the twists that did not fail."""
+        if self.checkpoint is not None:
+            for name in ("settled", ""):
+                loop.Checkpoint(self.checkpoint / name).clear()
+        divisor, units = self.psi.system.units
+        records = {name: np.asarray(values) for name, values in records.items()}
+        for name in records:
+            if name not in PLAIN and not any(name == e.name for e in self.estimators):
+                records[name] = records[name] / divisor
+        r = np.asarray(walkers.r)
+        info = {
+            "method": info.pop("method"),
+            "system": repr(self.psi),
+            "walkers": self.walkers,
+            **info,
+            "seed": self.seed,
+            **runtime.describe(),
+            "precision": self.precision,
+        }
+        if self.twists is not None:
+            records, weights, told = self.twists.average(records, np.asarray(weights))
+            notes = [*info.pop("notes", []), *told.pop("notes")]
+            info |= {**told, "notes": notes}
+            r = r.reshape(-1, *r.shape[2:])
+        measured = {e.name: e.finalize(records.pop(e.name), weights) for e in self.estimators}
+        return make_samples(records, weights, units, info, measured, r)
+
+
+# Records that are not energies.
+PLAIN = ("variance", "acceptance", "population", "effective_timestep")
+
+
+def pair_dtype(precision: str | None) -> Any:
+    """The type of pair terms and orbitals: float32 in "single", where determinants stay double."""
+    now = runtime.settings()
+    if precision is None:
+        precision = "double" if now.precision == "double" else "single"
+    checks.choice("precision", precision, ("double", "single"))
+    return jnp.float64 if precision == "double" else jnp.float32
+
+
+def signature(psi: SlaterJastrow, *rest: Any) -> str:
+    """What must be equal for a resume to continue the same run."""
+    digest = hashlib.sha256(repr(rest).encode())
+    arrays, static = eqx.partition(psi, eqx.is_array_like)
+    for leaf in jax.tree.leaves(arrays):
+        digest.update(np.asarray(leaf).tobytes())
+    digest.update(str(jax.tree.structure(static)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,61 @@
+"""What a run would take: memory for each walker, how many walkers fit, and time."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from zitter import loop
+from zitter.qmc import diffusion, variational
+from zitter.qmc.runs import Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Bytes of a run: in all, for each walker (at each twist), and apart from walkers."""
+
+    total: int
+    per_walker: float
+    fixed: float
+
+    def walkers_in(self, limit: int) -> int:
+        return max(0, int((limit - self.fixed) / self.per_walker))
+
+
+def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
+    """From the compiled block at the walkers asked for and at half of them; nothing is run."""
+    few = dataclasses.replace(run, walkers=max(2, run.walkers // 2), start=None)
+    whole = loop.memory(*_block(run, verb, options), run.blocks)
+    half = loop.memory(*_block(few, verb, options), run.blocks)
+    per_walker = max((whole - half) / max(run.walkers - few.walkers, 1), 1.0)
+    return Size(whole, per_walker, whole - per_walker * run.walkers)
+
+
+def seconds(run: Run, verb: str, options: dict[str, Any]) -> tuple[float, float]:
+    """(time to compile, time of all measured blocks), from a few blocks that are run."""
+    step, context, _ = _block(run, verb, options)
+    state = variational.first_states(run)
+    if verb == "dmc":
+        state = diffusion.blank_state(state, jnp.zeros(state.width.shape))
+    return loop.seconds(step, context, state, run.blocks)
+
+
+def _block(run: Run, verb: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """(step, context, shapes of the state) of the measured blocks."""
+    first = functools.partial(variational.first_states, run)
+    no = jnp.asarray(False)
+    if verb == "vmc":
+        stride = jnp.asarray(options.get("stride") or 1, jnp.int32)
+        context = variational.Context(run.psi, stride, no, run.estimators, run.dtype)
+        step = run.over_twists(variational.step, variational.counter)
+        return step, context, eqx.filter_eval_shape(first)
+    count = jnp.asarray(options.get("steps", 10), jnp.int32)
+    tau = jnp.asarray(float(options["timestep"]))
+    fixed = diffusion.Context(run.psi, tau, count, no, run.estimators, run.dtype)
+    blank = lambda: diffusion.blank_state(s := first(), jnp.zeros(s.width.shape))  # noqa: E731
+    step = run.over_twists(diffusion.step, diffusion.counter)
+    return step, fixed, eqx.filter_eval_shape(blank)

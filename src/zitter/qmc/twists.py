@@ -1,0 +1,155 @@
+"""Twisted boundary conditions, many at once: one compiled run over an axis of twists.
+
+A twist t shifts the plane waves to k + t. Averages over t take most of the finite-size error of the
+kinetic energy away (Lin, Zong and Ceperley, Phys. Rev. E 64, 016702). All twists walk side by side;
+one that fails is left out of the average and reported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.qmc.orbitals import PlaneWaves
+from zitter.qmc.statistics import reblock, with_error
+from zitter.qmc.systems import ElectronGas
+from zitter.qmc.wavefunction import SlaterJastrow
+
+
+def twist_grid(count: int, dimension: int = 3) -> list[tuple[float, ...]]:
+    """`count` twists along each axis, shifted off Γ, one of each ±t (Monkhorst and Pack)."""
+    count = checks.integer("count", count, 1, 100)
+    checks.choice("dimension", dimension, (2, 3))
+    # Halfway between the points of a grid through Γ; ±t have the same energy.
+    steps = [(2 * i + 1) / (2 * count) - (0.5 if count > 1 else 0.25) for i in range(count)]
+    points = itertools.product(steps, repeat=dimension)
+    return [p for p in points if count == 1 or next((x for x in p if x != 0), 0) > 0]
+
+
+class AllTwists(eqx.Module):
+    """step(context, state) → (state, record) for all twists at once.
+
+    `shared(state)` is the one counter that all twists have in common; branches that depend on it
+    stay branches.
+    """
+
+    k: Any
+    step: Callable[..., Any] = eqx.field(static=True)
+    shared: Callable[[Any], Any] = eqx.field(static=True)
+
+    def __call__(self, context: Any, state: Any) -> tuple[Any, Any]:
+        counter = self.shared(state)
+
+        def one(k, state):
+            here = eqx.tree_at(lambda c: c.psi, context, _with_waves(context.psi, k))
+            whole = eqx.tree_at(self.shared, state, counter, is_leaf=lambda x: x is None)
+            return self.step(here, whole)
+
+        state, record = jax.vmap(one)(self.k, eqx.tree_at(self.shared, state, None))
+        return eqx.tree_at(self.shared, state, self.shared(state)[0]), record
+
+
+@dataclasses.dataclass(frozen=True)
+class Twists:
+    """Twists in units of the reciprocal lattice vectors, and the plane waves of each."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    k: Any  # (twists, orbitals, d)
+    refused: tuple[tuple[tuple[float, ...], str], ...]  # twists that cannot run, with the reason
+
+    @property
+    def count(self) -> int:
+        return len(self.vectors)
+
+    def at(self, psi: SlaterJastrow, index: int) -> SlaterJastrow:
+        return _with_waves(psi, self.k[index])
+
+    def states(
+        self, psi: SlaterJastrow, make: Callable[[SlaterJastrow, int], Any], shared: Any
+    ) -> Any:
+        """make(Ψ, index) of all twists, stacked but for the shared counter."""
+        each = [make(self.at(psi, index), index) for index in range(self.count)]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
+        return eqx.tree_at(shared, stacked, shared(each[0]))
+
+    def average(
+        self, records: dict[str, np.ndarray], weights: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, Any]]:
+        """(records, weights, what to tell) of the mean over twists; records are (blocks, twists).
+
+        A weighted mean over blocks m_t of each twist is kept exactly by the series
+        Σ_t [m_t + w_t (x_t − m_t)/⟨w_t⟩] / (number of twists), whose scatter is that of the means.
+        """
+        weights = np.broadcast_to(weights.reshape(len(weights), -1), records["energy"].shape)
+        good = np.all(np.isfinite(records["energy"]) & np.isfinite(weights), axis=0)
+        if not good.any():
+            raise checks.RunError("every twist failed: a local energy became infinite or NaN.")
+        table, notes = [], []
+        for index, vector in enumerate(self.vectors):
+            shown = ", ".join(f"{x:g}" for x in vector)
+            if not good[index]:
+                notes.append(
+                    f"twist ({shown}) failed, a local energy became infinite or NaN, and was left "
+                    "out"
+                )
+                table.append({"twist": list(vector), "energy": None, "error": None})
+                continue
+            found = reblock(records["energy"][:, index], weights[:, index])
+            table.append({"twist": list(vector), "energy": found.mean, "error": found.error})
+        for vector, reason in self.refused:
+            shown = ", ".join(f"{x:g}" for x in vector)
+            notes.append(f"twist ({shown}) was refused and left out: {reason}")
+            table.append({"twist": list(vector), "energy": None, "error": None})
+        energies = [row["energy"] for row in table if row["energy"] is not None]
+        scatter = float(np.std(energies, ddof=1)) if len(energies) > 1 else 0.0
+        notes.append(
+            f"averaged over {len(energies)} twists, whose energies scatter by {scatter:.2g} "
+            f"({with_error(float(np.mean(energies)), scatter / len(energies) ** 0.5)} if they "
+            "stand for all)"
+        )
+        w = weights[:, good] / np.mean(weights[:, good], axis=0)
+        averaged = {}
+        for name, values in records.items():
+            kept = values[:, good]
+            shape = (*w.shape, *(1,) * (kept.ndim - 2))
+            mean = np.mean(kept * w.reshape(shape), axis=0)
+            averaged[name] = np.mean(mean + w.reshape(shape) * (kept - mean), axis=1)
+        return averaged, np.ones(len(w)), {"twists": table, "notes": notes}
+
+    def __repr__(self) -> str:
+        return f"Twists{self.vectors}"
+
+
+def prepare(psi: SlaterJastrow, twists: Sequence[Sequence[float]]) -> tuple[SlaterJastrow, Twists]:
+    """Ψ with complex plane waves, and the twists; those that leave a shell open do not run."""
+    gas, orbitals = psi.system, psi.slater.orbitals
+    if not isinstance(gas, ElectronGas) or not isinstance(orbitals, PlaneWaves):
+        raise checks.InputError("twists", "must be used with plane waves of an electron gas")
+    vectors, waves, refused = [], [], []
+    for position, twist in enumerate(twists):
+        shift = checks.array(f"twists.{position}", twist, (gas.dimension,))
+        vector = tuple(float(x) for x in shift)
+        try:
+            gas.require_closed_shells(shift)
+        except checks.InputError as error:
+            refused.append((vector, str(error)))
+            continue
+        vectors.append(vector)
+        orbitals = PlaneWaves(gas.cell, orbitals.count, shift, always_complex=True)
+        waves.append(orbitals.k)
+    if not vectors:
+        raise checks.InputError("twists", f"must hold one that can run, but {refused[0][1]}")
+    complex_psi = eqx.tree_at(lambda p: p.slater.orbitals, psi, orbitals)
+    return complex_psi, Twists(tuple(vectors), jnp.asarray(np.stack(waves)), tuple(refused))
+
+
+def _with_waves(psi: SlaterJastrow, k: Any) -> SlaterJastrow:
+    return eqx.tree_at(lambda p: p.slater.orbitals.k, psi, k)

@@ -1,0 +1,132 @@
+"""`zitter run` of Monte Carlo inputs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import cli
+
+CASE = """
+title = "one electron in a trap"
+
+[system]
+type = "Trap"
+frequency = 1.0
+width = 0.8
+
+[vmc]
+walkers = 64
+blocks = 12
+equilibration = 10
+stride = 1
+
+[dmc]
+timestep = 0.05
+walkers = 64
+blocks = 120
+steps = 4
+equilibration = 5
+"""
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    path = tmp_path / "trap.toml"
+    path.write_text(CASE, encoding="utf-8")
+    return path
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    code = cli.status([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_run_writes_its_result(case, tmp_path, capsys):
+    out = tmp_path / "out"
+    code, printed, _ = run(capsys, "run", case, "--out", out, "--json")
+    assert code == 0
+    told = json.loads(printed.strip().splitlines()[-1])
+    result = zt.load(out / "result.h5")
+    assert told["energy"] == result.energy
+    assert abs(result.energy - 1.5) < 5 * result.energy_error
+    assert result.info["method"] == "DMC"
+    assert zt.load(out / "vmc.h5").info["method"] == "VMC"
+    assert "[dmc]" in result.input
+    assert sorted(p.name for p in out.iterdir()) == ["log.txt", "result.h5", "vmc.h5"]
+    # A second run is refused, resumed it says that it is done, and overwritten it is run again.
+    assert run(capsys, "run", case, "--out", out)[0] == 2
+    code, printed, _ = run(capsys, "run", case, "--out", out, "--resume")
+    assert code == 0
+    assert "finished already" in printed
+    code, _, error = run(capsys, "run", case, "--out", out, "--resume", "--set", "dmc.seed=1")
+    assert code == 2
+    assert "must continue the same input" in error
+
+
+def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):
+    case.write_text(CASE.split("[dmc]")[0], encoding="utf-8")
+    out = tmp_path / "out"
+    code, printed, _ = run(capsys, "run", case, "--out", out, "--dry-run", "--json")
+    assert code == 0
+    assert not out.exists()
+    told = json.loads(printed.strip().splitlines()[-1])
+    # A walker of one electron holds some hundred numbers, not thousands.
+    assert 100 < told["vmc"]["bytes_per_walker"] < 20_000
+    fitting = told["device_bytes"] / told["vmc"]["bytes_per_walker"]
+    assert told["vmc"]["walkers_that_fit"] == pytest.approx(fitting, rel=0.01)
+    assert "walkers that fit" in printed
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("system.frequency=-1", "system.frequency: must not be negative, but is -1"),
+        ("dmc.timestep=5", "dmc.timestep: must not exceed 0.333"),
+        ("vmc.blocks=1", "vmc.blocks: must be at least 4, but is 1"),
+        ("vmc.walker=3", 'vmc.walker: must be a key of [vmc]'),
+        ("vmc.estimators=['PairCorrelation']", "vmc.estimators: must not hold PairCorrelation"),
+        ("wavefunction.jastrow=['P']", "wavefunction.jastrow.0.jastrow: must not hold P"),
+        ("optimize.walkers=64", "optimize: must not be given where wavefunction.jastrow is empty"),
+        ("wave.x=1", "wave: must be a key of the file"),
+        ("system.type=ElectronGas", "system.frequency: must be a key of ElectronGas"),
+    ],
+)  # fmt: skip
+def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path, capsys, setting, sentence):
+    out = tmp_path / "out"
+    code, _, error = run(capsys, "run", case, "--out", out, "--set", setting)
+    assert code == 2
+    assert error.count("\n") == 1
+    assert f"trap.toml: {sentence}" in error
+    assert not out.exists()
+
+
+def test_a_killed_run_resumes_to_the_same_numbers(case, tmp_path, capsys):
+    arguments = ["run", str(case), "--out", str(tmp_path / "killed"), "--checkpoint-every", "0"]
+    code = "from zitter import cli; cli.main()"
+    child = subprocess.Popen([sys.executable, "-c", code, *arguments])
+    state = tmp_path / "killed" / "checkpoint" / "dmc" / "state.h5"
+    for _ in range(3000):
+        if state.exists() or child.poll() is not None:
+            break
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    assert child.returncode == -signal.SIGKILL
+    assert (tmp_path / "killed" / "vmc.h5").exists()
+    assert run(capsys, *arguments, "--resume")[0] == 0
+    assert run(capsys, "run", case, "--out", tmp_path / "whole")[0] == 0
+    killed, whole = (zt.load(tmp_path / name / "result.h5") for name in ("killed", "whole"))
+    for name, trace in whole.traces.items():
+        np.testing.assert_array_equal(killed.traces[name], trace)
+    np.testing.assert_array_equal(killed.positions, whole.positions)
+    assert not (tmp_path / "killed" / "checkpoint").exists()

@@ -1,0 +1,83 @@
+"""Many twists as one run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from zitter import checks
+from zitter.qmc import ElectronGas, SlaterJastrow, Trap, U, dmc, twist_grid, variational, vmc
+
+TWISTS = [(0.1, 0.25, 0.2), (0.3, 0.1, 0.45)]
+
+
+def test_the_average_of_two_twists_is_that_of_their_exact_energies():
+    gas = ElectronGas(4, 10.0, allow_open_shell=True)
+    out = vmc(SlaterJastrow(gas), walkers=128, blocks=60, twists=TWISTS)
+    exact = [
+        ElectronGas(4, 10.0, twist=twist, allow_open_shell=True).hartree_fock() for twist in TWISTS
+    ]
+    # Plane waves have no variance of the kinetic energy: the average is exact.
+    assert out.estimate("kinetic").mean == pytest.approx(np.mean([e[1] for e in exact]), rel=1e-10)
+    assert abs(out.energy - np.mean([e[0] for e in exact])) < 3 * out.energy_error
+    for row, (energy, _, _) in zip(out.info["twists"], exact, strict=True):
+        assert abs(row["energy"] - energy) < 4 * row["error"]
+
+
+def test_one_failing_twist_does_not_end_the_others(monkeypatch):
+    """A walker of the second twist starts at NaN; the first and third go on and are averaged."""
+    gas = ElectronGas(4, 10.0, allow_open_shell=True)
+    first_state, started = variational.first_state, []
+
+    def spoiled(psi, walkers, seed, dtype, start=None):
+        started.append(seed)
+        r = psi.system.start(variational.jax.random.PRNGKey(seed), walkers)
+        return first_state(psi, walkers, seed, dtype, r * (np.nan if len(started) == 2 else 1.0))
+
+    monkeypatch.setattr(variational, "first_state", spoiled)
+    twists = [TWISTS[0], (0.2, 0.2, 0.1), TWISTS[1]]
+    options = {"walkers": 128, "blocks": 60}
+    out = vmc(SlaterJastrow(gas), **options, twists=twists)
+    assert np.isfinite(out.energy)
+    assert [row["energy"] is None for row in out.info["twists"]] == [False, True, False]
+    assert "twist (0.2, 0.2, 0.1) failed" in out.summary()
+
+
+def test_a_twist_with_an_open_shell_is_reported():
+    psi = SlaterJastrow(ElectronGas(2, 5.0))
+    twists = [(0.1, 0.2, 0.3), (0.5, 0.0, 0.0)]
+    out = vmc(psi, walkers=16, blocks=6, equilibration=10, twists=twists)
+    assert np.isfinite(out.energy)
+    assert "twist (0.5, 0, 0) was refused and left out: n: must fill closed shells" in out.summary()
+    with pytest.raises(checks.InputError, match="twists: must hold one that can run"):
+        vmc(psi, twists=[(0.5, 0.0, 0.0)])
+
+
+@pytest.mark.slow
+def test_dmc_at_two_twists_is_two_runs():
+    """One run over two twists against one run at each, within the error bars of all."""
+    u = [U(order=4)]
+    options = {"timestep": 0.5, "walkers": 128, "blocks": 60, "equilibration": 10}
+    out = dmc(SlaterJastrow(ElectronGas(2, 5.0), u), **options, twists=TWISTS)
+    for twist, row in zip(TWISTS, out.info["twists"], strict=True):
+        alone = dmc(
+            SlaterJastrow(ElectronGas(2, 5.0, twist=twist), [U(order=4)]), **options, seed=5
+        )
+        error = np.hypot(alone.energy_error, row["error"])
+        assert abs(alone.energy - row["energy"]) < 4 * error
+
+
+def test_grids_of_twists():
+    assert len(twist_grid(2)) == 4
+    assert len(twist_grid(4, 2)) == 8
+    # Equally weighted points integrate every wave below the grid's own frequency to zero.
+    points = np.asarray(twist_grid(4))
+    for wave in ((1, 0, 0), (1, 1, 0), (2, 1, 3)):
+        assert np.mean(np.cos(2 * np.pi * points @ wave)) == pytest.approx(0, abs=1e-12)
+
+
+def test_twists_need_plane_waves():
+    with pytest.raises(checks.InputError, match="twists: must be used with plane waves"):
+        vmc(SlaterJastrow(Trap(frequency=1.0)), twists=[(0.1, 0.2, 0.3)])
+    with pytest.raises(checks.InputError, match=r"twists.0: must have shape \(3\)"):
+        vmc(SlaterJastrow(ElectronGas(2, 1.0)), twists=[(0.1, 0.2)])
