@@ -1,60 +1,77 @@
 """Hydrogen in a basis of eigenstates: products, scaling with l, a full run, implicit steps.
 
 The product with real blocks between l and l + 1 (l ≤ 20, 640 states) must read its 66 MB once: the
-time that takes at the measured speed of a plain copy is the bound in each row. Then l up to 100,
-the paper's 10-cycle run with Taylor 10, and the B-spline steps for comparison.
+time that takes at the measured speed of the memory (the better of copying and summing 4 GB) is the
+bound in each row. Where jax-triton is installed the kernel that reads each block once stands beside
+XLA's two batched products. Then Figures 4 to 6 of the paper: the cost of Taylor 10, RK4 and RKF45
+with its steps against the number of l, up to 100; its 10-cycle run; and B-spline steps.
 
     python benchmarks/atoms_gpu.py --json FILE          (--quick for a small machine)
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
-from zitter.operators.blocks import DipoleBlocks
+from zitter.operators.kernels import block_tridiagonal
+from zitter.operators.kernels.explicit_update import has_triton
 
 
-def bytes_per_second(size: int) -> float:
-    """Read and write of x + 1, counted both ways; large, so that the call itself costs nothing."""
+def bytes_per_second(size: int) -> dict[str, float]:
+    """Copying (x + 1, counted both ways) and summing, in an array too large for any cache."""
     x = jnp.zeros(size // 8)
-    add = jax.jit(lambda x: x + 1)
-    return 2 * size / median_seconds(lambda: add(x), 7)
+    add, total = jax.jit(lambda x: x + 1), jax.jit(jnp.sum)
+    return {
+        "copy": 2 * size / median_seconds(lambda: add(x), 7),
+        "sum": size / median_seconds(lambda: total(x), 7),
+    }
 
 
-def product_seconds(operator, psi, repeats=200) -> float:
-    @eqx.filter_jit
-    def many(operator, psi):
-        def body(n, psi):
+def product_seconds(apply, upper, psi, repeats=200) -> float:
+    @jax.jit
+    def many(upper, psi):
+        def body(_, psi):
             # Two products per turn, so that the carried arrays swap instead of being copied.
-            psi = operator.scaled(1.0 + 1e-9 * n).apply(psi)
-            return operator.scaled(0.99).apply(psi)
+            return apply(upper, apply(upper, psi))
 
         return jax.lax.fori_loop(0, repeats // 2, body, psi)
 
-    return median_seconds(lambda: many(operator, psi)) / repeats
+    return median_seconds(lambda: many(upper, psi)) / repeats
+
+
+def random_blocks(count: int, states: int):
+    """Blocks that keep the norm of ψ about constant from product to product."""
+    block = np.random.default_rng(0).normal(size=(1, states, states)) / np.sqrt(2 * states)
+    return jnp.tile(jnp.asarray(block), (count - 1, 1, 1)), jnp.ones((count, states), complex)
+
+
+def forms() -> dict:
+    """XLA, and the kernel where it can run."""
+    known = {"XLA": block_tridiagonal.product_xla}
+    if has_triton():
+        known["kernel"] = block_tridiagonal.product_triton
+    return known
 
 
 def products(states: int, counts: tuple[int, ...], speed: float) -> list[dict]:
-    rng = np.random.default_rng(0)
     rows = []
     for count in counts:
-        # Random blocks of this size keep the norm of ψ about constant from product to product.
-        block = jnp.asarray(rng.normal(size=(1, states, states)) / np.sqrt(2 * states))
-        upper = jnp.tile(block, (count - 1, 1, 1))
-        psi = jnp.ones((count, states), complex)
-        for name, phase in (("length", 1.0), ("velocity", -1j)):
-            seconds = product_seconds(DipoleBlocks(upper, 1.0, phase), psi)
+        upper, psi = random_blocks(count, states)
+        expected = block_tridiagonal.product_xla(upper, psi, 1.0)
+        gauges = {"length": 1.0, "velocity": -1.0} if count == 21 else {"length": 1.0}
+        for (form, product), (gauge, sign) in itertools.product(forms().items(), gauges.items()):
+            seconds = product_seconds(lambda u, p, f=product, s=sign: f(u, p, s), upper, psi)
             bound = upper.nbytes / speed
             rows.append(
                 {
-                    "what": f"product, {name}",
+                    "what": f"product, {gauge}, {form}",
                     "l": count,
                     "states": states,
                     "microseconds": 1e6 * seconds,
@@ -62,6 +79,68 @@ def products(states: int, counts: tuple[int, ...], speed: float) -> list[dict]:
                     "bound_microseconds": 1e6 * bound,
                     "ratio": seconds / bound,
                     "microseconds_per_l": 1e6 * seconds / count,
+                    "largest_difference": float(
+                        jnp.max(jnp.abs(product(upper, psi, 1.0) - expected))
+                    ),
+                }
+            )
+    return rows
+
+
+def tiles(states: int, count: int, speed: float) -> list[dict]:
+    """The kernel with other tiles than the one it uses."""
+    rows = []
+    upper, psi = random_blocks(count, states)
+    expected = block_tridiagonal.product_xla(upper, psi, 1.0)
+    names = ("block_c", "block_r", "rows", "warps")
+    for numbers in (
+        (128, 16, 80, 1), (128, 16, 64, 1), (128, 16, 32, 1), (128, 8, 64, 1), (64, 16, 64, 1),
+        (64, 32, 64, 1), (256, 8, 64, 1), (128, 16, 64, 2), (128, 32, 64, 2), (128, 32, 64, 4),
+    ):  # fmt: skip
+        tile = dict(zip(names, numbers, strict=True))
+
+        def product(u, p, tile=tile):
+            return block_tridiagonal.product_triton(u, p, 1.0, tile)
+
+        seconds = product_seconds(product, upper, psi)
+        wrong = float(jnp.max(jnp.abs(product(upper, psi) - expected)))
+        ratio = seconds * speed / upper.nbytes
+        rows.append({"what": "tile", **tile, "microseconds": 1e6 * seconds, "ratio": ratio,
+                     "largest_difference": wrong})  # fmt: skip
+    return rows
+
+
+QUESTION = "hydrogen in eigenstates and splines"
+METHODS = {
+    "Taylor 10": (zt.Taylor(10), 6.25e-3),
+    "RK4": (zt.RungeKutta4(), 2.5e-3),
+    "RKF45": (zt.RungeKuttaFehlberg45(), 3.75e-3),
+}
+
+
+def cost_against_l(states: int, counts: tuple[int, ...], span: float) -> list[dict]:
+    """The paper's propagators and steps; blocks of hydrogen's size, made up."""
+    pulse = zt.SineSquaredField(
+        cycles=10, cep="-90 deg", frequency="20 eV", intensity="1e14 W/cm^2"
+    )
+    rows = []
+    for count in counts:
+        upper, _ = random_blocks(count, states)
+        energies = jnp.tile(0.5 * (np.arange(1, states + 1) * np.pi / 400) ** 2, (count, 1))
+        basis = zt.EigenBasis(energies, velocity=0.1 * upper)
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse)]), basis)
+        for name, (method, dt) in METHODS.items():
+            args = (H, basis.state(0), (0.0, span), dt, method)
+            zt.evolve(*args, save_every=10**6)
+            solution = zt.evolve(*args, save_every=10**6)
+            seconds = solution.info["seconds"]
+            rows.append(
+                {
+                    "what": f"cost, {name}",
+                    "l": count,
+                    "states": states,
+                    "microseconds_per_step": 1e6 * seconds / solution.info["steps"],
+                    "seconds_per_10_cycles": seconds / span * float(pulse.duration),
                 }
             )
     return rows
@@ -80,8 +159,8 @@ def full_run(states: int, lmax: int, cycles: int) -> dict:
     H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse)]), basis)
     span = (0.0, float(pulse.duration))
     args = (H, basis.state(0), span, 6.25e-3, zt.Taylor(10))
-    zt.evolve(*args, save_every=1000)
-    solution = zt.evolve(*args, save_every=1000)
+    zt.evolve(*args, save_every=10**6)
+    solution = zt.evolve(*args, save_every=10**6)
     return {
         "what": f"{cycles} cycles, Taylor 10, dt 6.25e-3",
         "l": lmax + 1,
@@ -120,17 +199,30 @@ def implicit_step(n: int, lmax: int) -> list[dict]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--tune", action="store_true", help="only compare tiles of the kernel")
     options = parser.parse_args()
     zt.configure(precision="double")
-    speed = bytes_per_second(2**26 if options.quick else 2**32)
-    states, counts = (160, (6, 11)) if options.quick else (640, (6, 11, 21, 51, 101))
-    rows: list[dict] = [{"what": "copy", "terabytes_per_second": speed / 1e12}]
-    rows += products(states, counts, speed)
-    rows.append(full_run(*((60, 3, 2) if options.quick else (640, 20, 10))))
-    rows += implicit_step(*((100, 6) if options.quick else (300, 20)))
-    if not options.quick:
-        rows += implicit_step(1000, 100)
-    finish(record("atoms_gpu", "hydrogen in eigenstates and splines", rows), options.json)
+    speeds = bytes_per_second(2**26 if options.quick else 2**32)
+    best = max(speeds.values())
+    states, counts = (160, (6, 11)) if options.quick else (640, (6, 21, 51, 101))
+    rows: list[dict] = [
+        {"what": name, "terabytes_per_second": speed / 1e12} for name, speed in speeds.items()
+    ]
+    parts: list = [lambda: products(states, counts, best)]
+    if options.tune:
+        parts.append(lambda: tiles(states, 21, best))
+    else:
+        for count in counts if options.quick else (101, 51, 21):
+            span = 0.25 if options.quick else 2.5
+            parts.append(lambda count=count, span=span: cost_against_l(states, (count,), span))
+        parts.append(lambda: [full_run(*((60, 3, 2) if options.quick else (640, 20, 10)))])
+        parts.append(lambda: implicit_step(*((100, 6) if options.quick else (300, 20))))
+    for part in parts:
+        begin = time.perf_counter()
+        rows += part()
+        print(f"part took {time.perf_counter() - begin:.1f} s", flush=True)
+        # After each part, so that a run that is cut short leaves what it has measured.
+        finish(record("atoms_gpu", QUESTION, rows, "jax-triton"), options.json)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.operators.base import Operator, keeps_hermitian, real_like, total
+from zitter.operators.kernels import block_tridiagonal
 
 
 def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
@@ -180,12 +181,7 @@ class DipoleBlocks(Operator):
 
     def apply(self, psi: jax.Array) -> jax.Array:
         sign = 1.0 if self.phase.imag == 0 else -1.0  # f* = sign · f
-        columns = _real_columns(psi)
-        below = jnp.einsum("lij,ljk->lik", self.upper, columns[1:])
-        above = sign * jnp.einsum("lji,ljk->lik", self.upper, columns[:-1])
-        edge = jnp.zeros_like(columns[:1])
-        sums = jnp.concatenate([below, edge]) + jnp.concatenate([edge, above])
-        image = jax.lax.complex(sums[..., 0], sums[..., 1]) if sums.shape[-1] == 2 else sums[..., 0]
+        image = block_tridiagonal.product(self.upper, psi, sign)
         return image * (self.scale * _factor(self.phase, image))
 
     def scaled(self, factor: Any) -> DipoleBlocks:
@@ -221,13 +217,6 @@ def mix_channels(angular: jax.Array, psi: jax.Array) -> jax.Array:
         parts = angular @ jnp.concatenate([jnp.real(psi), jnp.imag(psi)], axis=1)
         return jax.lax.complex(parts[:, :n], parts[:, n:])
     return angular @ psi
-
-
-def _real_columns(psi: jax.Array) -> jax.Array:
-    """ψ as (channels, n, 1 or 2): its real and imaginary part side by side."""
-    if jnp.iscomplexobj(psi):
-        return jnp.stack([jnp.real(psi), jnp.imag(psi)], axis=-1)
-    return psi[..., None]
 
 
 def _factor(phase: complex, array: jax.Array) -> Any:

@@ -17,6 +17,7 @@ from zitter.reproduce.report import Report, Row
 NAMES: dict[str, str] = {
     "imaginary-time-3d": "zitter.reproduce.imaginary_time_3d",
     "hydrogen-laser": "zitter.reproduce.hydrogen_laser",
+    "dirac-laser": "zitter.reproduce.dirac_laser",
     "h2plus-1d": "zitter.reproduce.h2plus_1d",
     "electron-gas": "zitter.reproduce.electron_gas",
 }

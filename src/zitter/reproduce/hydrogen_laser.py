@@ -2,7 +2,7 @@
 
 E(t) = E₀ sin²(ωt/2n) sin ωt, 1e14 W/cm², velocity gauge; Taylor of order 10 (Δt = 6.25e-3), RK4
 (2.5e-3) and RKF45 (3.75e-3), which need the same number of products Hψ. The paper gives neither the
-box nor n: here n = 10 cycles and 400 bohr for its 640 states per l, l = 0 … 20 (`--full`, for a
+box nor n: here n = 10 cycles and 350 bohr for its 640 states per l, l = 0 … 20 (`--full`, for a
 GPU). The default run keeps the steps and takes 4 cycles, 100 bohr, 172 states per l, l = 0 … 5.
 """
 
@@ -14,8 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import numpy as np
 from scipy.signal import find_peaks
 
@@ -23,8 +21,8 @@ from zitter import runtime, units
 from zitter.bases import EigenBasis, RadialBSplines, SphericalBasis
 from zitter.eigensolvers import eigenbasis
 from zitter.fields import SineSquaredField
-from zitter.operators import Hamiltonian
 from zitter.propagators import CommutatorFree4, RungeKutta4, RungeKuttaFehlberg45, Taylor
+from zitter.reproduce import propagator_costs
 from zitter.reproduce.report import Report, Row
 from zitter.solve import evolve
 from zitter.spectra import PhotoelectronSpectrum, ionization_yield, photoelectron_spectrum
@@ -53,16 +51,19 @@ class Size:
 
 # The few splines more than states leave out what lives in the first interval: for high l the
 # centrifugal term there reaches 1e5 hartree, which no explicit step could follow.
-SMALL, PAPER = Size(4, 100.0, 178, 172, 5), Size(10, 400.0, 646, 640, 20)
+SMALL, PAPER = Size(4, 100.0, 178, 172, 5), Size(10, 350.0, 646, 640, 20)
+# Where one method is looked at alone, a small box will do.
+TINY = Size(4, 40.0, 66, 60, 3)
 
 
 def run(full: bool = False, out: Path | None = None, progress: bool = False) -> Report:
+    return reproduce(PAPER if full else SMALL, out, progress)
+
+
+def reproduce(size: Size, out: Path | None = None, progress: bool = False) -> Report:
+    """The whole report for a run of that size."""
     started = time.perf_counter()
-    size = PAPER if full else SMALL
-    basis = hydrogen(size)
-    pulse = SineSquaredField(
-        cycles=size.cycles, cep="-90 deg", frequency=PHOTON, intensity=INTENSITY
-    )
+    basis, pulse = hydrogen(size), paper_pulse(size)
     rows = _atom(basis)
     spectra, finals = {}, {}
     for name, (method, dt, loss) in METHODS.items():
@@ -78,14 +79,27 @@ def run(full: bool = False, out: Path | None = None, progress: bool = False) -> 
             Row(f"norm loss, {name}", value, rounding, loss, "paper", loss + rounding,
                 bool(value <= loss + rounding))
         )  # fmt: skip
+        took = f"whole run with {name}, {basis.shape[0]} values of l, with compilation (s)"
+        rows.append(Row(took, solution.info["seconds"], source="zitter, here"))
     rows += _agreement(spectra) + _peaks(spectra["Taylor 10"], pulse, size)
-    rows += _gauges(basis, pulse, finals["RK4"]) + _costs(basis)
+    rows += _gauges(basis, pulse, finals["RK4"]) + _fehlberg()
     rows.append(Row.bounded("population of the last l", check_lmax(basis, finals["RK4"]), 1e-8))
-    figures = [str(_figure(out, spectra, pulse))] if out is not None else []
-    told = runtime.describe()
+    # With the paper's size the runs above are the measurement.
+    costs = {} if size == PAPER else propagator_costs.measured(basis, pulse, METHODS)
+    rows += propagator_costs.rows(costs)
+    figures = [] if out is None else _figures(out, spectra, pulse, costs, size)
+    told, notes = runtime.describe(), _notes(size)
     seconds = time.perf_counter() - started
     return Report(
-        "hydrogen-laser", rows, seconds, told["device"], told["precision"], _notes(full), figures
+        "hydrogen-laser", rows, seconds, told["device"], told["precision"], notes, figures
+    )
+
+
+def paper_pulse(size: Size, amplitude: float = 1.0) -> SineSquaredField:
+    """The paper's pulse, with this part of its amplitude."""
+    intensity = amplitude**2 * units.parse(INTENSITY, "intensity")
+    return SineSquaredField(
+        cycles=size.cycles, cep="-90 deg", frequency=PHOTON, intensity=intensity
     )
 
 
@@ -158,60 +172,72 @@ def _gauges(basis: EigenBasis, pulse: SineSquaredField, velocity: np.ndarray) ->
     ]
 
 
-def _costs(basis: EigenBasis) -> list[Row]:
-    """Figures 4 to 6: one product Hψ against the number of l."""
-    rows = []
-    for fraction in (1, 2):
-        count = max(2, (basis.shape[0] * fraction) // 2)
-        assert basis.length is not None
-        part = EigenBasis(basis.energies[:count], basis.length[: count - 1])
-        seconds = _product_seconds(discretize(Model([FieldFree(), _unit_field()]), part))
-        rows.append(Row(f"one product, {count} values of l (µs)", 1e6 * seconds, source="zitter"))
-    return rows
+def _fehlberg() -> list[Row]:
+    """Why the paper's RKF45 curve deviates: not by the method, whose error is measured here, and
+    not visibly to its check of the norm, which half of A(t) passes as well.
+    """
+    basis, pulse, weak = hydrogen(TINY), paper_pulse(TINY), paper_pulse(TINY, amplitude=0.5)
+    end = float(pulse.duration)
+    # Whole multiples of the coarsest run's steps, so that one compiled program serves all.
+    coarsest = math.ceil(end / (8 * METHODS["RKF45"][1]))
+
+    def final(light: SineSquaredField, method: Any, steps: int) -> Any:
+        H = discretize(Model([FieldFree(), VelocityGauge(light)]), basis)
+        return evolve(H, basis.state(0), (0.0, end), end / steps, method, save_every=coarsest)
+
+    exact = final(pulse, Taylor(tol=1e-14, scheme=CommutatorFree4()), 4 * coarsest).final
+    method = RungeKuttaFehlberg45()
+    errors = {
+        n: float(np.linalg.norm(final(pulse, method, 8 * coarsest // n).final - exact))
+        for n in (1, 4, 8)
+    }
+    half = final(weak, method, 8 * coarsest)
+    weaker = ionization_yield(basis, half.final) / ionization_yield(basis, exact)
+    loss = abs(float(half.info["norm_loss"]))
+    order = math.log2(errors[8] / errors[4])
+    return [
+        Row.bounded("RKF45: error of the state at the paper's step", errors[1], 1e-9),
+        Row.compared("RKF45: order of convergence, Δt = 0.03 → 0.015", order, 5.0, 0.3, "theory"),
+        Row("RKF45 with half of A(t): norm loss", loss, None, 2.5e-11, "paper"),
+        Row.compared("RKF45 with half of A(t): yield, of the right one", weaker, 0.25, 0.05,
+                     "one photon: (1/2)²"),
+    ]  # fmt: skip
 
 
-def _unit_field() -> LengthGauge:
-    return LengthGauge(SineSquaredField(cycles=2, frequency=PHOTON, intensity=INTENSITY))
-
-
-def _product_seconds(H: Hamiltonian, repeats: int = 50) -> float:
-    @eqx.filter_jit
-    def many(H, psi):
-        def body(_, psi):
-            return psi + 1e-6j * H.mix([1.0], [1.0]).apply(psi)
-
-        return jax.lax.fori_loop(0, repeats, body, psi)
-
-    psi = H.basis.state(0).astype(complex)  # type: ignore[attr-defined]
-    jax.block_until_ready(many(H, psi))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        jax.block_until_ready(many(H, psi))
-        times.append((time.perf_counter() - start) / repeats)
-    return min(times)
-
-
-def _notes(full: bool) -> list[str]:
+def _notes(size: Size) -> list[str]:
     notes = [
-        "The paper's RKF45 spectrum deviates from the others although its norm is kept to 2.5e-11. "
-        "The method does not do that: with correct coefficients and A(t) at the stages "
-        "t + (0, 1/4, 3/8, 12/13, 1, 1/2)Δt it agrees with RK4. Any Hermitian H(t) keeps the "
-        "norm, also one with a wrong A(t); the paper integrates A(t) along the steps, and the last "
-        "of these stages goes back in time, so A(t) there is the likely cause.",
+        "Why the paper's RKF45 spectrum deviates: the method does not do that. With Fehlberg's "
+        "coefficients and A(t) at the stages t + (0, 1/4, 3/8, 12/13, 1, 1/2)Δt its error falls "
+        "with the fifth power of the step and is far below anything visible at the paper's. The "
+        "norm cannot tell, since any Hermitian H(t) keeps it. The paper integrates E(t) to A(t) "
+        "along the steps. The last stage of this method goes back to the middle of the step; a sum "
+        "carried on from there advances A by half a step at each step and ends with half of it. "
+        "That leaves the peaks where they are and changes their heights, as the paper describes, "
+        "and keeps the norm (rows above). The cause is inferred, the paper's program is not at "
+        "hand.",
     ]
-    if not full:
+    if size != PAPER:
         notes.insert(
             0,
-            f"Scaled down: {SMALL.cycles} cycles, {SMALL.rmax:g} bohr, {SMALL.states} states per "
-            f"l, l ≤ {SMALL.lmax} instead of {PAPER.cycles}, {PAPER.rmax:g}, {PAPER.states}, "
+            f"Scaled down: {size.cycles} cycles, {size.rmax:g} bohr, {size.states} states per "
+            f"l, l ≤ {size.lmax} instead of {PAPER.cycles}, {PAPER.rmax:g}, {PAPER.states}, "
             f"{PAPER.lmax}; the time steps are the paper's.",
         )
     return notes
 
 
-def _figure(out: Path, spectra: dict[str, PhotoelectronSpectrum], pulse: Any) -> Path:
+def _figures(
+    out: Path,
+    spectra: dict[str, PhotoelectronSpectrum],
+    pulse: SineSquaredField,
+    costs: propagator_costs.Curves,
+    size: Size,
+) -> list[str]:
     from zitter import plot
 
-    figure = plot.photoelectrons(spectra, photon=float(pulse.frequency), ionization=IONIZATION)
-    return plot.save(figure, out / "hydrogen-laser.png")
+    pes = plot.photoelectrons(spectra, photon=float(pulse.frequency), ionization=IONIZATION)
+    curves = propagator_costs.figure(costs, size.states)
+    return [
+        str(plot.save(pes, out / "hydrogen-laser.png")),
+        str(plot.save(curves, out / "hydrogen-laser-cost.png")),
+    ]

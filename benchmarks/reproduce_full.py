@@ -1,0 +1,27 @@
+"""A reproduction with the paper's own parameters, as a record with device, versions and date.
+
+python benchmarks/reproduce_full.py hydrogen-laser --json FILE        (--default: scaled down)
+"""
+
+from __future__ import annotations
+
+from common import arguments, finish, record
+
+from zitter import reproduce, runtime
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("name", choices=list(reproduce.NAMES))
+    parser.add_argument("--default", action="store_true", help="the size of the default run")
+    options = parser.parse_args()
+    runtime.configure(precision="double")
+    report = reproduce.run(options.name, full=not options.default).to_json()
+    question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
+    result = record(options.name, question, report["rows"], "jax-triton")
+    kept = {key: report[key] for key in ("ok", "seconds", "precision", "notes")}
+    finish(result | kept, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Figures 4 to 6 of Ó Broin & Nikolopoulos: what a run costs against the number of l.
+
+Measured here and now, and read from the record that `benchmarks/atoms_gpu.py` made on a GPU.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zitter.bases import EigenBasis
+from zitter.fields import Field
+from zitter.propagators import Propagator
+from zitter.reproduce.report import Row
+from zitter.solve import evolve
+from zitter.terms import FieldFree, Model, VelocityGauge, discretize
+
+RECORD = Path(__file__).parent / "atoms_gpu_h200.json"
+Curves = dict[str, list[tuple[int, float]]]  # method: (number of l, seconds of the paper's run)
+
+
+def measured(
+    basis: EigenBasis, pulse: Field, methods: Mapping[str, tuple[Propagator, float, float]]
+) -> Curves:
+    """Seconds of a run of the pulse's length, from a few steps, with half of the l and with all."""
+    assert basis.velocity is not None
+    curves: Curves = {name: [] for name in methods}
+    for count in (max(2, basis.shape[0] // 2), basis.shape[0]):
+        part = EigenBasis(basis.energies[:count], velocity=basis.velocity[: count - 1])
+        H = discretize(Model([FieldFree(), VelocityGauge(pulse)]), part)
+        for name, (method, dt, _) in methods.items():
+            steps = 40
+            args = (H, part.state(0), (0.0, steps * dt), dt, method)
+            # The first run compiles; the least of the others is the least disturbed.
+            seconds = [evolve(*args, save_every=steps).info["seconds"] for _ in range(4)][1:]
+            curves[name].append((count, min(seconds) / (steps * dt) * float(pulse.duration)))
+    return curves
+
+
+def recorded() -> tuple[Curves, str]:
+    """The curves of the GPU record, with the device and the day; none where it is missing."""
+    if not RECORD.exists():
+        return {}, ""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    curves: Curves = {}
+    for row in record["rows"]:
+        kind, _, name = str(row["what"]).partition(", ")
+        if kind == "cost":
+            curves.setdefault(name, []).append((row["l"], row["seconds_per_10_cycles"]))
+    curves = {name: sorted(points) for name, points in curves.items()}
+    return curves, f"{record['device']}, record of {record['date']}"
+
+
+def rows(here: Curves) -> list[Row]:
+    """Both as rows: seconds, and how they grow with the number of l."""
+    found = [
+        Row(f"run with {name}, {count} values of l (s)", seconds, source="zitter, here")
+        for name, points in here.items()
+        for count, seconds in points
+    ]
+    curves, source = recorded()
+    for name, points in curves.items():
+        found += [
+            Row(f"10 cycles with {name}, {count} values of l × 640 (s)", seconds, source=source)
+            for count, seconds in points
+        ]
+    return found
+
+
+def figure(here: Curves, states: int, ax: Any = None) -> Any:
+    """Seconds against the number of l, both axes logarithmic; dashed is proportional."""
+    from zitter.plot import style
+
+    ax = style.axes_or_new(ax, 6.0, 4.0)
+    curves, _ = recorded()
+    for kind, group, line in (("here", here, "o-"), ("GPU", curves, "s-")):
+        size = states if kind == "here" else 640
+        for i, (name, points) in enumerate(group.items()):
+            count, seconds = np.transpose(points)
+            color = style.COLORS[i % len(style.COLORS)]
+            label = f"{name}, {size} states, {kind}"
+            ax.loglog(count, seconds, line, color=color, ms=4, lw=1.0, label=label,
+                      alpha=1.0 if kind == "GPU" else 0.6)  # fmt: skip
+    ax.set_xlabel("values of l")
+    ax.set_ylabel("seconds for the pulse")
+    ax.legend(fontsize=7, frameon=False)
+    style.title(ax, "Cost against the number of l")
+    return style.figure_of(ax)

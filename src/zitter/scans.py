@@ -1,0 +1,65 @@
+"""One run for each point of a scan, as one batched program.
+
+    def yield_at(intensity, cep):
+        pulse = zt.SineSquared(cycles=4, wavelength="800 nm", intensity=intensity, cep=cep)
+        …
+        return ionization                          # any array, or several
+
+    zt.scan(yield_at, intensity=["1e13 W/cm^2", "3e13 W/cm^2"], cep=[0.0, 1.57])
+
+The points are walked together, like `zip`. The time span and everything else that shapes the
+program must be the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+
+# What strings with units may stand for, by the name of the argument.
+DIMENSIONS = {
+    "intensity": "intensity",
+    "wavelength": "wavelength",
+    "amplitude": "field",
+    "frequency": "energy",
+    "cep": "angle",
+    "duration": "time",
+    "start": "time",
+}
+POSITIVE = ("intensity", "wavelength", "amplitude", "frequency", "duration")
+
+
+def scan(run: Callable[..., Any], batch: int | None = None, **values: Sequence[Any]) -> Any:
+    """run(**point) for all points at once, or `batch` of them where memory is short.
+
+    Values are numbers in atomic units or, for pulse parameters, strings with units. What `run`
+    returns comes back with one more axis in front.
+    """
+    runtime.settings()
+    if not values:
+        raise checks.InputError("values", "must name at least one argument of the run")
+    points = {name: _numbers(name, given) for name, given in values.items()}
+    counts = {name: len(column) for name, column in points.items()}
+    if len(set(counts.values())) != 1:
+        told = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise checks.InputError("values", f"must be of one length, but {told}")
+    if batch is None:
+        return jax.vmap(lambda point: run(**point))(points)
+    batch = checks.integer("batch", batch, 1)
+    return jax.lax.map(lambda point: run(**point), points, batch_size=batch)
+
+
+def _numbers(name: str, given: Sequence[Any]) -> jax.Array:
+    if isinstance(given, str) or np.ndim(given) != 1 or len(given) == 0:
+        raise checks.InputError(name, f"must be a list of at least one value, but is {given!r}")
+    if not isinstance(given, jax.Array | np.ndarray):
+        dimension = DIMENSIONS.get(name)
+        judge = checks.positive if name in POSITIVE else checks.scalar
+        given = [judge(f"{name}.{i}", x, dimension) for i, x in enumerate(given)]
+    return jnp.asarray(given, jnp.float64)

@@ -1,0 +1,52 @@
+"""The studies of the Dirac paper, scaled down further, and a full run that keeps its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter.operators.kronecker import angular_matrices
+from zitter.reproduce import dirac_laser as paper
+from zitter.reproduce.dirac_memory import nonzero_entries
+
+TINY = paper.Size(cycles=2, rmax=8.0, splines=30, kappa_max=2, lmax=2, steps=20)
+
+
+def test_nonzero_entries_are_those_of_the_angular_matrices():
+    """Blocks between channels counted by the selection rules and by Wigner 3j symbols."""
+    for kappa_max, lmax in ((3, 2), (4, 1), (5, 10)):
+        basis = zt.SpinorBasis(zt.RadialBSplines(12, 7, 5.0), kappa_max)
+        table = np.any(np.abs(np.asarray(angular_matrices(basis, lmax))) > 1e-13, axis=0)
+        blocks = np.count_nonzero(table | table.T) + len(basis.kappas)
+        overlapping = sum(min(12, i + 8) - max(0, i - 7) for i in range(12))
+        expected = blocks * 4 * overlapping
+        assert nonzero_entries(kappa_max, 12, lmax) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*too few for Z")
+def test_the_full_run_keeps_what_is_done(tmp_path, monkeypatch):
+    """A second call finds both fields done and gives the same report without running again."""
+    monkeypatch.setattr(paper, "PAPER", TINY)
+    report = paper.run(full=True, out=tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    parts = {f"field-{field}.{kind}" for field in (600, 1000) for kind in ("h5", "json")}
+    assert names == {"dirac-laser.png", *parts}
+    norm = [row for row in report.rows if row.quantity.startswith("norm")]
+    assert len(norm) == 2 and all(row.ok for row in norm)
+    survival = {row.quantity: row.value for row in report.rows}
+    assert 0.5 < survival["survival in 1s, E₀ = 1000"] < survival["survival in 1s, E₀ = 600"] < 1
+
+    monkeypatch.setattr(paper, "_run", lambda *_, **__: pytest.fail("must not run again"))
+    again = paper.run(full=True, out=tmp_path)
+    assert [dataclasses.asdict(row) for row in again.rows] == [
+        dataclasses.asdict(row) for row in report.rows
+    ]
+
+
+@pytest.mark.slow
+def test_default_run_is_as_expected():
+    report = paper.run()
+    assert report.ok, [row for row in report.rows if not row.ok]

@@ -1,0 +1,86 @@
+"""Scans over pulse parameters: one batched run gives what single runs give."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import units
+
+ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
+BASIS = zt.SphericalBasis(zt.RadialBSplines(30, 6, 20.0, "graded", first=0.5, grading=6.0), 2)
+END = 8.0
+
+
+@pytest.fixture(scope="module")
+def states():
+    return zt.eigenbasis(zt.discretize(zt.Model(ATOM), BASIS), energy_max=10.0)
+
+
+def pulse(intensity="1e15 W/cm^2", wavelength="25 nm", cep=0.0):
+    return zt.SineSquared(cycles=2, intensity=intensity, wavelength=wavelength, cep=cep)
+
+
+SCANS = {
+    "intensity": ["1e14 W/cm^2", "1e15 W/cm^2", "3e15 W/cm^2"],
+    "wavelength": ["20 nm", "25 nm", "35 nm"],
+    "cep": ["0 deg", "45 deg", "90 deg"],
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_eigenstates(name, states):
+    def survival(**options):
+        light = zt.VelocityGauge(pulse(**options))
+        H = zt.discretize(zt.Model([zt.FieldFree(), light]), states)
+        final = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
+        return jnp.abs(final[0, 0]) ** 2
+
+    batch = zt.scan(survival, **{name: SCANS[name]})
+    single = [float(survival(**{name: value})) for value in SCANS[name]]
+    np.testing.assert_allclose(batch, single, atol=1e-12)
+    assert np.ptp(batch) > 1e-5  # the parameter does something
+
+
+def test_splines_in_batches():
+    """The implicit step on splines, two parameters at once, two points at a time."""
+    start = zt.eigenstates(zt.discretize(zt.Model(ATOM), BASIS), 1).states[0]
+
+    def dipole(intensity, cep):
+        H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(pulse(intensity, cep=cep))]), BASIS)
+        run = zt.evolve(H, start, (0.0, END), 0.2, zt.AngularSplit(), [zt.Dipole()], 20)
+        return run.observables["dipole"][:, 2]
+
+    batch = zt.scan(dipole, batch=2, intensity=SCANS["intensity"], cep=SCANS["cep"])
+    single = [dipole(i, c) for i, c in zip(SCANS["intensity"], SCANS["cep"], strict=True)]
+    np.testing.assert_allclose(batch, np.stack(single), atol=1e-12)
+
+
+def test_average_over_the_focus(states):
+    """Below saturation one photon gives a yield ∝ I: the average is that of the first power."""
+    intensities = np.geomspace(1e9, 1e11, 9) / units.INTENSITY_W_PER_CM2
+
+    def ionized(intensity):
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse(intensity))]), states)
+        final = zt.evolve(H, states.state(0), (0.0, END), 0.1, zt.Lanczos(8), save_every=99).final
+        return jnp.sum(jnp.abs(final) ** 2 * (states.energies > 0))
+
+    yields = np.asarray(zt.scan(ionized, intensity=intensities))
+    averaged = zt.spectra.focal_average(intensities, yields, "slice")
+    # ∫ Y dI/I from 0.01 I₀ to I₀ of Y = Y₀ I/I₀; depletion changes it by about the yield itself.
+    assert averaged == pytest.approx(0.99 * yields[-1], rel=1e-3)
+
+
+def test_refusals():
+    with pytest.raises(zt.InputError, match="values: must be of one length, but intensity has 3"):
+        zt.scan(lambda **_: 0.0, intensity=[1.0, 2.0, 3.0], cep=[0.0])
+    with pytest.raises(zt.InputError, match=r"intensity\.1: must be positive, but is -1"):
+        zt.scan(lambda **_: 0.0, intensity=[1.0, -1.0])
+    with pytest.raises(zt.InputError, match=r"wavelength\.0: must be a number in atomic units or"):
+        zt.scan(lambda **_: 0.0, wavelength=["800 parsec"])
+    with pytest.raises(zt.InputError, match="cep: must be a list of at least one value"):
+        zt.scan(lambda **_: 0.0, cep=[])
+    with pytest.raises(zt.InputError, match="values: must name at least one argument"):
+        zt.scan(lambda **_: 0.0)
