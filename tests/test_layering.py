@@ -22,6 +22,7 @@ LEVELS = {
     "initial": 7,
     "reproduce": 7,
     "plot": 7,
+    "scans": 7,
     "solve": 6,
     "spectra": 6,
     "qmc": 6,

@@ -10,6 +10,7 @@ from zitter.bases import (
     Levels,
     RadialBSplines,
     SphericalBasis,
+    SpinorBasis,
     read_eigenbasis,
 )
 from zitter.checks import InputError, RunError, ZitterError
@@ -23,6 +24,7 @@ from zitter.eigensolvers import (
     Resonances,
     channel_states,
     eigenbasis,
+    spinor_states,
 )
 from zitter.fields import (
     Field,
@@ -44,6 +46,7 @@ from zitter.observables import (
     Flux,
     InstantaneousPopulations,
     Ionization,
+    KappaPopulations,
     Momentum,
     Norm,
     Observable,
@@ -58,6 +61,7 @@ from zitter.propagators import (
     CommutatorFree4,
     CosSin,
     CrankNicolson,
+    GaussCollocation,
     Lanczos,
     MatrixExponential,
     Midpoint,
@@ -65,11 +69,13 @@ from zitter.propagators import (
     Propagator,
     RungeKutta4,
     RungeKuttaFehlberg45,
+    SplineCrankNicolson,
     SplitOperator,
     Taylor,
     TaylorSum,
 )
 from zitter.runtime import configure
+from zitter.scans import scan
 from zitter.solution import Eigenstates, Solution, load
 from zitter.solve import eigenstates, evolve
 from zitter.terms import (
@@ -79,8 +85,12 @@ from zitter.terms import (
     ConstantVelocity,
     Cornell,
     Coulomb,
+    Dirac,
+    DiracLight,
     DrivenMatrix,
+    FermiNucleus,
     FieldFree,
+    GarveyJackmanGreen,
     Harmonic,
     Kinetic,
     LengthGauge,
@@ -97,6 +107,7 @@ from zitter.terms import (
     TabulatedPath,
     Term,
     TongLin,
+    UniformNucleus,
     VelocityGauge,
     discretize,
 )
@@ -119,6 +130,8 @@ __all__ = [
     "CrankNicolson",
     "Density",
     "Dipole",
+    "Dirac",
+    "DiracLight",
     "Direct",
     "DrivenMatrix",
     "EigenBasis",
@@ -126,10 +139,13 @@ __all__ = [
     "Eigenstates",
     "Energy",
     "ExteriorScaling",
+    "FermiNucleus",
     "Field",
     "FieldFree",
     "FieldSum",
     "Flux",
+    "GarveyJackmanGreen",
+    "GaussCollocation",
     "Gaussian",
     "Grid",
     "HalfCycle",
@@ -139,6 +155,7 @@ __all__ = [
     "InputError",
     "InstantaneousPopulations",
     "Ionization",
+    "KappaPopulations",
     "Kinetic",
     "Lanczos",
     "LengthGauge",
@@ -172,6 +189,8 @@ __all__ = [
     "SoftCoulomb",
     "Solution",
     "SphericalBasis",
+    "SpinorBasis",
+    "SplineCrankNicolson",
     "SplitOperator",
     "Static",
     "Surface",
@@ -182,6 +201,7 @@ __all__ = [
     "Term",
     "TongLin",
     "Trapezoid",
+    "UniformNucleus",
     "Unsupported",
     "VelocityGauge",
     "WavePacket",
@@ -197,5 +217,7 @@ __all__ = [
     "qmc",
     "read_cube",
     "read_eigenbasis",
+    "scan",
+    "spinor_states",
     "write_cube",
 ]

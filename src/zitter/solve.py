@@ -17,6 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime
+from zitter.bases import convergence
+from zitter.bases.eigen import EigenBasis
+from zitter.bases.spherical import SphericalBasis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
@@ -24,7 +27,7 @@ from zitter.observables.base import Observable
 from zitter.operators.base import Unsupported, cast_reals
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
-from zitter.propagators.lanczos import Lanczos
+from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.solution import Eigenstates, Solution
 
 
@@ -87,6 +90,7 @@ def evolve(
 ) -> Solution:
     """Solve i dψ/dt = H(t)ψ from t[0] to t[1] in steps of (at most) `dt`.
 
+    Without a `propagator` it is Lanczos, on radial splines AngularSplit or CrankNicolson.
     Observables (and with `save_states` ψ itself) are recorded at the start, after every
     `save_every` steps (default: about 1000 records) and at the end. Precision follows `psi0`.
     `step_check` repeats the run with twice the step, at half the cost, and puts an estimate of the
@@ -117,7 +121,7 @@ def prepare(
 
     Observables that need eigenstates ask `find_eigenstates` for them.
     """
-    propagator = Lanczos() if propagator is None else propagator
+    propagator = recommended_propagator(H) if propagator is None else propagator
     checks.instance("propagator", propagator, Propagator)
     first, last = _span(t)
     dt = float(checks.positive("dt", dt, "time"))
@@ -203,6 +207,7 @@ class Plan:
             ends.append(_advance_compiled(context, outcome.state, tail))
         checked = self._step_error(psi, ends[-1].psi)
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
+        info |= _edges(context.H, ends[-1].psi)
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
@@ -282,7 +287,7 @@ def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
         raise checks.InputError("psi0", "must be finite everywhere, but is not")
     if not checks.is_traced(psi) and not bool(jnp.any(psi)):
         raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
-    propagator = Lanczos() if propagator is None else propagator
+    propagator = recommended_propagator(H) if propagator is None else propagator
     return H, psi, checks.instance("propagator", propagator, Propagator)
 
 
@@ -350,18 +355,23 @@ def _initial(context: _Context, psi: jax.Array) -> _State:
 
 def _advance(context: _Context, state: _State, steps: int) -> _State:
     """`steps` time steps; the mask, if any, after each."""
-    H, dt = context.H, context.dt
+    H, dt, method = context.H, context.dt, context.propagator
 
     def body(_, state):
         t = context.start + state.steps * dt
-        psi, memory = context.propagator.step(H, state.psi, t, dt, state.memory)
+        psi, memory = method.step(H, state.psi, t, dt, state.memory)
         if H.mask is not None:
-            psi = H.mask.apply(psi, dt)
+            psi = method.enter(H.mask.apply(method.leave(psi), dt))
         return _State(state.steps + 1, psi, memory)
 
+    state = _State(state.steps, method.enter(state.psi), state.memory)
     if steps == 1:
-        return body(0, state)
-    return jax.lax.fori_loop(0, steps, body, state, unroll=runtime.unroll())
+        state = body(0, state)
+    else:
+        # Long bodies take minutes to compile and gain nothing from being repeated.
+        unroll = max(1, runtime.unroll() // method.stages)
+        state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
+    return _State(state.steps, method.leave(state.psi), state.memory)
 
 
 def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
@@ -391,6 +401,10 @@ class _Watcher:
         self.norm = float(context.H.basis.norm(psi))
 
     def guard(self, state: _State, done: int) -> str | None:
+        context = self.context
+        problem = context.propagator.problem(context.H, state.memory, context.dt)
+        if problem is not None:
+            return problem
         norm = float(self.context.H.basis.norm(state.psi))
         t = float(self.context.start + state.steps * self.context.dt)
         if not math.isfinite(norm):
@@ -417,13 +431,33 @@ def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
         return folder
     # Whatever shapes the numbers: every array and every static choice of the run.
     digest = hashlib.sha256(np.asarray(psi).tobytes())
-    arrays = eqx.filter(context, eqx.is_array)
+    bare = dataclasses.replace(context, propagator=context.propagator.bare())
+    arrays = eqx.filter(bare, eqx.is_array)
     for leaf in jax.tree.leaves(arrays):
         digest.update(np.asarray(leaf).tobytes())
     # Functions show the address they happen to have in this process.
     static = re.sub(r" at 0x[0-9a-f]+", "", str(jax.tree.structure(arrays)))
     digest.update(static.encode())
     return loop.Checkpoint(Path(folder), every, digest.hexdigest())
+
+
+# Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
+EDGE_LIMIT = 1e-6
+
+
+def _edges(H: Hamiltonian, psi: jax.Array) -> dict[str, float]:
+    """On atomic bases: the population of the last l and of the wall, with warnings."""
+    basis, found = H.basis, {}
+    if not isinstance(basis, SphericalBasis | EigenBasis):
+        return found
+    if basis.shape[0] > 1 and H.time_dependent:
+        found["last_l_population"] = convergence.last_l_population(basis, psi)
+        convergence.warn_of_small_lmax(basis, found["last_l_population"], EDGE_LIMIT, 5)
+    open_end = H.absorber is None and H.mask is None
+    if isinstance(basis, SphericalBasis) and basis.radial.scaling is None and open_end:
+        found["wall_population"] = convergence.wall_population(basis, psi)
+        convergence.warn_of_wall(basis, found["wall_population"], EDGE_LIMIT, 5)
+    return found
 
 
 def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:

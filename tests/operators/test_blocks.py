@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from zitter import runtime
 from zitter.operators.blocks import (
     AngularCoupling,
     DipoleBlocks,
     RadialBlocks,
     dense_from_bands,
 )
+from zitter.operators.channel_matrices import ChannelMatrices
+from zitter.operators.kernels import block_tridiagonal
 from zitter.operators.radial_solver import RadialSolver
 from zitter.operators.sums import Sum
 
+runtime.settings()  # double precision before the first array is made
 RNG = np.random.default_rng(3)
 
 
@@ -41,6 +46,9 @@ OPERATORS = {
         np.concatenate([symmetric_bands(1, 2, 9, -1.0), symmetric_bands(1, 2, 9)]),
         np.stack([angular(), angular(-1.0)]),
         -1j,
+    ),
+    "within channels": ChannelMatrices(
+        dense_from_bands(jnp.asarray(symmetric_bands(4, 8, 9))), 0.7
     ),
     "dipole": DipoleBlocks(RNG.normal(size=(3, 9, 9)), 0.7),
     "dipole velocity": DipoleBlocks(RNG.normal(size=(3, 9, 9)), 0.7, -1j),
@@ -87,3 +95,42 @@ def test_radial_solver(n, p):
     solution = RadialSolver(jnp.asarray(bands)).solve(rhs)
     dense = dense_from_bands(jnp.asarray(bands))
     np.testing.assert_allclose(jnp.einsum("cij,cj->ci", dense, solution), rhs, atol=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_dipole_product_with_derivatives_and_many_states(sign, monkeypatch):
+    """The path of the kernel, with XLA in its place: vmap and derivatives go around it."""
+    monkeypatch.setattr(
+        block_tridiagonal, "product_triton", lambda u, p, s: block_tridiagonal.product_xla(u, p, s)
+    )
+    upper = jnp.asarray(RNG.normal(size=(3, 9, 9)))
+    batch = jnp.stack([state(), state()])
+
+    def energy(upper, psi):
+        return jnp.real(jnp.vdot(psi, block_tridiagonal.product_once(sign, upper, psi)))
+
+    def plain(upper, psi):
+        return jnp.real(jnp.vdot(psi, block_tridiagonal.product_xla(upper, psi, sign)))
+
+    values = jax.vmap(energy, (None, 0))(upper, batch)
+    np.testing.assert_allclose(values, jax.vmap(plain, (None, 0))(upper, batch), rtol=1e-13)
+    slopes = jax.grad(energy, (0, 1))(upper, batch[0])
+    for found, right in zip(slopes, jax.grad(plain, (0, 1))(upper, batch[0]), strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+    many = jax.vmap(jax.grad(energy), (None, 0))(upper, batch)
+    np.testing.assert_allclose(many, jax.vmap(jax.grad(plain), (None, 0))(upper, batch), atol=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-5)])
+@pytest.mark.parametrize("n", [640, 333])
+def test_dipole_kernel_equals_xla(n, dtype, tolerance):
+    """Sizes that do and do not divide into tiles; sums of n terms round to about √n·ε."""
+    pytest.importorskip("jax_triton")
+    upper = jnp.asarray(RNG.normal(size=(4, n, n)) / np.sqrt(n), dtype)
+    psi = jnp.asarray(RNG.normal(size=(5, n)) + 1j * RNG.normal(size=(5, n)))
+    psi = psi.astype(jnp.result_type(dtype, jnp.complex64))
+    for sign in (1.0, -1.0):
+        expected = block_tridiagonal.product_xla(upper, psi, sign)
+        found = block_tridiagonal.product_triton(upper, psi, sign)
+        assert float(jnp.max(jnp.abs(found - expected))) < 10 * tolerance

@@ -73,11 +73,48 @@ def test_amplitudes_at_any_energy(atom, states, final):
         np.testing.assert_allclose(row, spectra.coulomb_phase(l, ENERGIES), atol=1e-9)
 
 
-def test_window_operator(atom, states, final):
+GAMMA = 0.035  # above the level spacing (0.03) and below the width of the line (0.1)
+
+
+def window(x, order, gamma=GAMMA):
+    """w(x) = γ^{2ⁿ}/(x^{2ⁿ} + γ^{2ⁿ}), normalized: ∫w dx = 2γ (π/2ⁿ)/sin(π/2ⁿ)."""
+    poles = 2**order
+    area = 2 * gamma * (np.pi / poles) / np.sin(np.pi / poles)
+    return 1 / ((x / gamma) ** poles + 1) / area
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_window_operator_is_a_sum_over_eigenstates(order, atom, states, final):
+    energies = np.linspace(-0.6, 0.9, 7)
+    pes = spectra.window_spectrum(atom, states.on_parent(final), energies, GAMMA, order)
+    populations = np.abs(np.asarray(final)) ** 2
+    shapes = window(energies - np.asarray(states.energies)[..., None], order)
+    expected = np.einsum("ln,lne->le", populations, shapes)
+    # The banded solves keep about ten digits of the states that dominate.
+    np.testing.assert_allclose(pes.per_l, expected, rtol=1e-8, atol=1e-12)
+
+
+def test_window_operator_counts_every_electron(atom, states, final):
     psi = states.on_parent(final)
-    # γ above the level spacing (0.03) and below the width of the line (0.1).
-    pes = spectra.window_spectrum(atom, psi, np.linspace(0.1, 0.8, 36), 0.035)
-    assert pes.probability == pytest.approx(spectra.ionization_yield(states, final), rel=0.03)
+    # Sums over E converge like e^{−2π γ sin(π/8)/ΔE} = 4e-9 for ΔE = γ/8; the tails fall as E⁻⁷.
+    energies = np.arange(-1.0, 2.0, GAMMA / 8)
+    every = spectra.window_spectrum(atom, psi, energies, GAMMA)
+    assert every.probability == pytest.approx(1.0, abs=1e-7)
+    free = energies > 0.1
+    electrons = np.trapezoid(every.total[free], energies[free])
+    # Nothing lies between the Rydberg states and the line, whose wings hold 1e-3 of it below 0.1.
+    assert electrons == pytest.approx(spectra.ionization_yield(states, final), rel=2e-3)
+
+
+def test_window_operator_against_the_exact_spectrum(atom, states, final):
+    """The p electrons under a Lorentzian: σ(ω) × fluence folded with it."""
+    gamma, centers = 0.06, np.array([0.3, 0.4, 0.5])
+    pes = spectra.window_spectrum(atom, states.on_parent(final), centers, gamma, order=1)
+    energies = np.linspace(0.005, 2.0, 2000)
+    exact = hydrogen.one_photon_density(PULSE, energies)
+    folded = [np.trapezoid(window(energies - c, 1, gamma) * exact, energies) for c in centers]
+    # Levels ΔE = 0.03 apart are smoothed to e^{−2πγ/ΔE} = 4e-6; depletion takes 4e-5.
+    np.testing.assert_allclose(pes.per_l[1], folded, rtol=1e-3)
 
 
 def test_angles(atom, states, final):

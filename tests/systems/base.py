@@ -52,5 +52,5 @@ def _steps(propagator, H, psi, start, dt, steps):
         psi, state = carry
         return propagator.step(H, psi, start + n * dt, dt, state)
 
-    carry = (psi, propagator.init(H, psi, start, dt))
-    return jax.lax.fori_loop(0, steps, body, carry)[0]
+    carry = (propagator.enter(psi), propagator.init(H, psi, start, dt))
+    return propagator.leave(jax.lax.fori_loop(0, steps, body, carry)[0])

@@ -6,6 +6,7 @@ from zitter.bases.eigen import EigenBasis, read_eigenbasis
 from zitter.bases.grid import Grid
 from zitter.bases.levels import Levels
 from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
 
 __all__ = [
     "Basis",
@@ -15,5 +16,6 @@ __all__ = [
     "Levels",
     "RadialBSplines",
     "SphericalBasis",
+    "SpinorBasis",
     "read_eigenbasis",
 ]

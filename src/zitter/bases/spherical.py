@@ -57,7 +57,7 @@ class SphericalBasis(Basis):
         return False
 
     def overlap(self, psi: jax.Array) -> jax.Array:
-        return _banded_rows(jnp.asarray(self.radial.overlap), psi)
+        return banded_rows(jnp.asarray(self.radial.overlap), psi)
 
     def solve_overlap(self, image: jax.Array) -> jax.Array:
         """S⁻¹ is the same for each row, so one dense product serves all."""
@@ -71,7 +71,7 @@ class SphericalBasis(Basis):
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩; with exterior scaling the integral over the real coordinate x."""
         bands = jnp.asarray(self.radial.hermitian_overlap, _precision_of(ket))
-        return jnp.vdot(bra, _banded_rows(bands, ket))
+        return jnp.vdot(bra, banded_rows(bands, ket))
 
     def axes(self) -> dict[str, Any]:
         if self.m == "all":
@@ -136,7 +136,8 @@ def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
     return rows @ matrix.T
 
 
-def _banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:
+def banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:
+    """One banded matrix on each row; bands[p + k, j] = O[j, j + k]."""
     p, n = bands.shape[0] // 2, bands.shape[1]
     padded = jnp.pad(rows, ((0, 0), (p, p)))
     terms = [bands[p + k] * padded[:, p + k : p + k + n] for k in range(-p, p + 1)]

@@ -3,6 +3,7 @@
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.channels import channel_states, eigenbasis
 from zitter.eigensolvers.chebyshev_filter import ChebyshevFilter
+from zitter.eigensolvers.dirac import spinor_states
 from zitter.eigensolvers.direct import Direct
 from zitter.eigensolvers.imaginary_time import ImaginaryTime
 from zitter.eigensolvers.lobpcg import LOBPCG
@@ -19,4 +20,5 @@ __all__ = [
     "channel_states",
     "eigenbasis",
     "recommended",
+    "spinor_states",
 ]

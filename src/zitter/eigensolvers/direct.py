@@ -12,9 +12,11 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.channels import lowest_of_all
+from zitter.eigensolvers.dirac import lowest_electrons
 from zitter.operators.base import Operator, Unsupported
 from zitter.operators.blocks import RadialBlocks
 from zitter.operators.diagonal import Diagonal
+from zitter.operators.spinor_blocks import SpinorBlocks
 
 DENSE_LIMIT = 8192
 
@@ -30,8 +32,16 @@ class Direct(Eigensolver):
         if isinstance(operator, RadialBlocks):
             energies, states = lowest_of_all(H, n)
             return energies, states, {"solver": "LAPACK, one channel at a time"}
+        if isinstance(operator, SpinorBlocks):
+            energies, states = lowest_electrons(H, n)
+            return energies, states, {"solver": "LAPACK, one κ at a time"}
         if isinstance(operator, Diagonal):
             return *_sorted(operator, H.basis, n), {"solver": "sorting"}
+        if not operator.bounded_below:
+            raise Unsupported(
+                "this Hamiltonian has no lowest states: positrons lie below all electrons; "
+                "use H.static, whose states keep κ and μ"
+            )
         try:
             bands = np.asarray(operator.as_banded().bands)
         except Unsupported:

@@ -13,6 +13,7 @@ from zitter.observables.basic import (
     Position,
 )
 from zitter.observables.populations import InstantaneousPopulations, Populations
+from zitter.observables.spinor import KappaPopulations
 from zitter.observables.surface import Surface
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Flux",
     "InstantaneousPopulations",
     "Ionization",
+    "KappaPopulations",
     "Momentum",
     "Norm",
     "Observable",

@@ -11,7 +11,7 @@ import numpy as np
 
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.spherical import SphericalBasis
-from zitter.operators.base import Operator
+from zitter.operators.base import Operator, Unsupported
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.terms import atomic
 
@@ -54,6 +54,12 @@ def _mean(basis: AtomicBasis, psi: jax.Array, operator: Operator) -> jax.Array:
 
 
 def _vector(basis: AtomicBasis, psi: jax.Array, along) -> jax.Array:
+    if isinstance(basis, SphericalBasis) and basis.radial.scaling is not None:
+        raise Unsupported(
+            "mean values of r, p and forces need all of the state, but beyond the radius of "
+            "ExteriorScaling it is not that of the electron; record Ionization or Surface within "
+            "it, or absorb by ComplexAbsorber instead"
+        )
     if isinstance(basis, SphericalBasis) and basis.m == "all":
         return jnp.stack([along(unit) for unit in np.eye(3)])
     z = along(np.eye(3)[2])

@@ -12,7 +12,8 @@ import numpy as np
 from zitter import checks
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
-from zitter.observables import atomic
+from zitter.bases.spinors import SpinorBasis
+from zitter.observables import atomic, spinor
 from zitter.observables.base import Observable, as_vector, require_grid, vector_dims
 from zitter.operators.base import real_like
 from zitter.operators.diagonal import Diagonal
@@ -114,6 +115,8 @@ class Momentum(Observable):
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, atomic.AtomicBasis):
             return atomic.mean_momentum(H.basis, psi)
+        if isinstance(H.basis, SpinorBasis):
+            return spinor.mean_momentum(H.basis, psi)
         grid = require_grid(self, H)
         return as_vector([jnp.real(grid.inner(psi, p)) for p in _momenta(grid, psi)])
 
@@ -192,6 +195,8 @@ class Ionization(Observable):
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, SphericalBasis):
             return 1 - atomic.inside(H.basis, psi, self.radius)
+        if isinstance(H.basis, SpinorBasis):
+            return 1 - spinor.inside(H.basis, psi, self.radius)
         grid = require_grid(self, H)
         inside = ~_outside(grid, self.radius)
         return 1 - jnp.sum(jnp.abs(psi) ** 2 * inside) * real_like(grid.volume, psi)

@@ -35,11 +35,26 @@ class RadialSolver(eqx.Module):
         self.chunks, self.schur, self.spread = map(_stacked, (chunks, schur, spread))
 
     def solve(self, rhs: jax.Array) -> jax.Array:
-        channels, n = rhs.shape
-        count, q = self.chunks.shape[1], self.chunks.shape[3]
-        p = self.spread.shape[3] // 2
-        rows = jnp.pad(rhs, ((0, 0), (0, count * (q + p) - n))).reshape(channels, count, q + p)
-        columns = jnp.stack([jnp.real(rows), jnp.imag(rows)], axis=-1)
+        rows = self._cut(rhs)
+        solution = self._solve(jnp.stack([jnp.real(rows), jnp.imag(rows)], axis=-1))
+        solution = solution[:, : self.n]
+        return jax.lax.complex(solution[..., 0], solution[..., 1])
+
+    def solve_planes(self, rhs: jax.Array) -> jax.Array:
+        """The same for real and imaginary parts, (channels, 2, n), as they come out."""
+        solution = self._solve(jnp.moveaxis(self._cut(rhs), 1, -1))
+        return jnp.moveaxis(solution[:, : self.n], -1, 1)
+
+    def _cut(self, rows: jax.Array) -> jax.Array:
+        """(…, n) to (…, chunk, unknowns of the chunk and of the separator after it)."""
+        count, length = self.chunks.shape[1], self.chunks.shape[3] + self.spread.shape[3] // 2
+        ends = [(0, 0)] * (rows.ndim - 1) + [(0, count * length - self.n)]
+        return jnp.pad(rows, ends).reshape(*rows.shape[:-1], count, length)
+
+    def _solve(self, columns: jax.Array) -> jax.Array:
+        """(channels, chunk, unknown, part) to (channels, unknown, part)."""
+        channels, count = columns.shape[:2]
+        q, p = self.chunks.shape[3], self.spread.shape[3] // 2
         sent = _product(self.chunks, columns[:, :, :q])
         inside, right, left = sent[:, :, :q], sent[:, :, q : q + p], sent[:, :, q + p :]
         if count > 1:
@@ -50,8 +65,7 @@ class RadialSolver(eqx.Module):
             )
             inside = inside - _product(self.spread, around)
             inside = jnp.concatenate([inside, _appended(at)], axis=2)
-        solution = inside.reshape(channels, -1, 2)[:, :n]
-        return jax.lax.complex(solution[..., 0], solution[..., 1])
+        return inside.reshape(channels, -1, 2)
 
 
 def chunk_count(n: int, p: int) -> int:

@@ -1,4 +1,4 @@
-"""Photoelectrons: energy spectra, spectra over angle, momentum distributions."""
+"""Photoelectrons: energy spectra, momentum distributions; and what stays bound."""
 
 from __future__ import annotations
 
@@ -56,6 +56,27 @@ def photoelectrons(
     if len(spectra) > 1 or channels:
         ax.legend(fontsize=8, frameon=False)
     style.title(ax, "Photoelectrons")
+    return style.figure_of(ax)
+
+
+def bound_states(
+    l: np.ndarray, energies: np.ndarray, populations: np.ndarray, ax: Axes | None = None
+) -> Figure:
+    """What `spectra.bound_populations` gives: the population of each bound state, by l."""
+    ax = style.axes_or_new(ax, 7.0, 3.8)
+    low = max(1e-16, float(np.max(populations)) * 10.0**-DECADES)
+    for i, value in enumerate(np.unique(l)):
+        here = (l == value) & (populations > low)
+        color = style.COLORS[i % len(style.COLORS)]
+        x = units.HARTREE_EV * energies[here]
+        ax.vlines(x, low, populations[here], color=color, lw=0.8)
+        ax.plot(x, populations[here], "o", color=color, ms=4, label=f"l = {value}")
+    ax.set_yscale("log")
+    ax.set_ylim(low, 3.0)
+    ax.set_xlabel("energy (eV)")
+    ax.set_ylabel("population")
+    ax.legend(fontsize=8, frameon=False)
+    style.title(ax, "Bound states")
     return style.figure_of(ax)
 
 

@@ -16,18 +16,18 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.spherical import SphericalBasis, multiply_rows
+from zitter.bases.spherical import SphericalBasis
 from zitter.operators.base import Unsupported, real_like
-from zitter.operators.blocks import AngularCoupling, mix_channels
-from zitter.operators.hamiltonian import Driven
+from zitter.operators.blocks import AngularCoupling
+from zitter.operators.hamiltonian import Driven, Hamiltonian
 from zitter.operators.sums import Sum
 from zitter.propagators.base import Propagator
 from zitter.propagators.channel_implicit import factor, require_static
+from zitter.terms.atomic import radial_bands
 
 # e^z ≈ Π (1 + z/s)/(1 − z/s): s = 2 is Cayley's form, the pair that of the [2/2] Padé form.
 _SHIFTS = {2: (2.0,), 4: (3 + 1j * math.sqrt(3), 3 - 1j * math.sqrt(3))}
@@ -57,7 +57,8 @@ class AngularSplit(Propagator):
         self.radial_order = checks.choice("radial_order", radial_order, tuple(_SHIFTS))
         self.points = self.forward = self.backward = self.angles = None
 
-    def prepare(self, H, t, dt):
+    def check(self, H: Hamiltonian, t: float) -> tuple[Any, ...]:
+        """The angular matrix of each direction of light, or `Unsupported` with the reason."""
         basis = H.basis
         if not isinstance(basis, SphericalBasis):
             raise Unsupported(f"AngularSplit needs a SphericalBasis, not a {type(basis).__name__}")
@@ -66,10 +67,15 @@ class AngularSplit(Propagator):
                 "light in length gauge grows without bound on a complex coordinate; use "
                 "VelocityGauge with CrankNicolson, or a ComplexAbsorber"
             )
-        require_static(H, t[0])
-        angles = tuple(_angle(piece) for piece in H.changing)
+        require_static(H, t)
+        return tuple(_angular_matrix(piece) for piece in H.changing)
+
+    def prepare(self, H, t, dt):
+        angles = tuple(_angle(*found) for found in self.check(H, t[0]))
+        basis = H.basis
+        assert isinstance(basis, SphericalBasis)
         points, vectors = scipy.linalg.eigh(
-            dense_matrix(basis.radial.matrix(lambda r: r)), dense_matrix(basis.radial.overlap)
+            dense_matrix(radial_bands(basis.radial, "r")), dense_matrix(basis.radial.overlap)
         )
         overlap = dense_matrix(basis.radial.overlap)
         dtype = jnp.finfo(jnp.result_type(H.fixed.dtype)).dtype
@@ -88,37 +94,57 @@ class AngularSplit(Propagator):
     def init(self, H, psi, t, dt):
         assert isinstance(H.basis, SphericalBasis)
         radial = require_static(H, t)
-        solvers = tuple(
+        return tuple(
             factor(H.basis, radial, real_like(dt, psi) * (1j / s))
             for s in _SHIFTS[self.radial_order]
         )
-        return solvers, multiply_rows(self.forward, psi)
+
+    def enter(self, psi):
+        """Coefficients on the eigenvectors of r, where the light is diagonal, as real and
+        imaginary planes (channels, 2, n): all matrices but those of light along y are real.
+        """
+        return _radial(self.forward.T, jnp.stack([jnp.real(psi), jnp.imag(psi)], axis=1))
+
+    def leave(self, psi):
+        planes = _radial(self.backward.T, psi)
+        return jax.lax.complex(planes[:, 0], planes[:, 1])
 
     def step(self, H, psi, t, dt, state):
-        solvers, local = state
-        if H.mask is not None:
-            local = multiply_rows(self.forward, psi)  # what was kept is older than the mask
         fields = [piece.factor(t + 0.5 * dt) for piece in H.changing if isinstance(piece, Driven)]
-        local = self._kick(local, fields, dt, order=1)
-        for solver in solvers:
+        psi = self._kick(psi, fields, dt, order=1)
+        for solver in state:
             # (1 + z/s)/(1 − z/s) = 2/(1 − z/s) − 1, with 1 for S and rows of coefficients on r
-            solved = solver.solve(multiply_rows(self.forward.T, local))
-            local = 2 * multiply_rows(self.forward, solved) - local
-        local = self._kick(local, fields, dt, order=-1)
-        return multiply_rows(self.backward, local), (solvers, local)
+            solved = solver.solve_planes(_radial(self.forward, psi))
+            psi = 2 * _radial(self.forward.T, solved) - psi
+        return self._kick(psi, fields, dt, order=-1), state
 
-    def _kick(self, local: jax.Array, fields: list[Any], dt: Any, order: int) -> jax.Array:
+    def _kick(self, psi: jax.Array, fields: list[Any], dt: Any, order: int) -> jax.Array:
         """e^{−iτ/2 F·r}; several directions one after the other, mirrored the second time."""
         for angle, field in list(zip(self.angles, fields, strict=True))[::order]:
-            turn = real_like(0.5 * dt * field, local) * angle.values
-            phases = jnp.exp(-1j * turn[:, None] * self.points).astype(local.dtype)
-            turned = phases * mix_channels(angle.vectors.conj().T, local)
-            local = mix_channels(angle.vectors, turned)
-        return local
+            turn = (real_like(0.5 * dt * field, psi) * angle.values)[:, None] * self.points
+            cosine, sine = jnp.cos(turn), jnp.sin(turn)
+            mixed = _angular(angle.vectors.conj().T, psi)
+            real, imaginary = mixed[:, 0], mixed[:, 1]
+            turned = [cosine * real + sine * imaginary, cosine * imaginary - sine * real]
+            psi = _angular(angle.vectors, jnp.stack(turned, axis=1))
+        return psi
 
 
-def _angle(piece: Any) -> Angle:
-    """Eigenvectors of Σ f N over the Cartesian parts of one direction; all share the radial r."""
+def _radial(matrix: jax.Array, psi: jax.Array) -> jax.Array:
+    """ψM over the last axis of (channels, 2, n), as one product of matrices."""
+    return (psi.reshape(-1, psi.shape[2]) @ matrix).reshape(psi.shape)
+
+
+def _angular(matrix: jax.Array, psi: jax.Array) -> jax.Array:
+    """Aψ over channels, on both planes."""
+    if not jnp.iscomplexobj(matrix):
+        return (matrix @ psi.reshape(psi.shape[0], -1)).reshape(psi.shape)
+    mixed = matrix @ jax.lax.complex(psi[:, 0], psi[:, 1])
+    return jnp.stack([jnp.real(mixed), jnp.imag(mixed)], axis=1)
+
+
+def _angular_matrix(piece: Any) -> tuple[jax.Array, Any]:
+    """Σ f N over the Cartesian parts of one direction, which all share the radial r; the dtype."""
     operator = piece.operator if isinstance(piece, Driven) else None
     parts = operator.parts if isinstance(operator, Sum) else (operator,)
     matrix: Any = 0.0
@@ -127,13 +153,12 @@ def _angle(piece: Any) -> Angle:
             raise Unsupported(
                 "AngularSplit needs light in length gauge; use CrankNicolson in velocity gauge"
             )
-        if checks.is_traced(part.angular):
-            raise checks.InputError(
-                "propagator", "must not be AngularSplit where the operators are traced"
-            )
         factor = part.phase if part.phase.imag else part.phase.real
-        matrix = matrix + factor * np.asarray(part.angular[0], np.float64)
-    values, vectors = np.linalg.eigh(matrix)
-    dtype = parts[0].angular.dtype  # type: ignore[union-attr]
-    kind = jnp.result_type(dtype, jnp.complex64) if np.iscomplexobj(vectors) else dtype
-    return Angle(jnp.asarray(values, dtype), jnp.asarray(vectors, kind))
+        matrix = matrix + factor * part.angular[0].astype(jnp.float64)
+    return matrix, parts[0].angular.dtype  # type: ignore[union-attr]
+
+
+def _angle(matrix: jax.Array, dtype: Any) -> Angle:
+    values, vectors = jnp.linalg.eigh(matrix)
+    kind = jnp.result_type(dtype, jnp.complex64) if jnp.iscomplexobj(vectors) else dtype
+    return Angle(values.astype(dtype), vectors.astype(kind))

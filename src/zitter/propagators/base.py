@@ -2,6 +2,7 @@
 
 prepare(H, t, dt)           on the host: refuse early, pick orders from norms
 init(H, psi, t, dt)         the state carried from step to step (factors, counters)
+enter(psi), leave(psi)      ψ to and from the coefficients in which the method steps
 step(H, psi, t, dt, state)  one compiled step
 """
 
@@ -30,8 +31,21 @@ class Propagator(eqx.Module):
         """The method made ready for this Hamiltonian, or `Unsupported`/`InputError`."""
         return self
 
+    def bare(self) -> Propagator:
+        """The method without what `prepare` derived from H, whose last bits may differ elsewhere:
+        what a run must share with the one it continues."""
+        return self
+
     def init(self, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any) -> State:
         return ()
+
+    def enter(self, psi: jax.Array) -> jax.Array:
+        """ψ as `step` takes and gives it, where that is not the basis' own form."""
+        return psi
+
+    def leave(self, psi: jax.Array) -> jax.Array:
+        """The inverse of `enter`; both are called once for many steps."""
+        return psi
 
     @abc.abstractmethod
     def step(
@@ -42,15 +56,28 @@ class Propagator(eqx.Module):
         """p, where the error falls as Δtᵖ; 1 where it is not known, which overestimates errors."""
         return 1
 
+    @property
+    def stages(self) -> int:
+        """How often one step writes H out; the loop unrolls the fewer steps."""
+        return 1
+
     def report(self, state: State) -> dict[str, Any]:
         """What the state tells about cost and error, for the solution."""
         return {}
+
+    def problem(self, H: Hamiltonian, state: State, dt: Any) -> str | None:
+        """A sentence that ends the run where the method has failed, and says what would do."""
+        return None
 
 
 class Exponential(Propagator):
     """A method that applies exp(−iτO) of a frozen operator; time dependence by a `TimeScheme`."""
 
     scheme: eqx.AbstractVar[TimeScheme]
+
+    @property
+    def stages(self) -> int:
+        return len(self.scheme.stages)
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return self.scheme.order if H.time_dependent else 1

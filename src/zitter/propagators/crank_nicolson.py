@@ -6,12 +6,14 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks
+from zitter.bases.spinors import SpinorBasis
 from zitter.operators.banded import Banded
 from zitter.operators.banded_solver import BandedSolver
 from zitter.operators.base import Unsupported, real_like
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Exponential
 from zitter.propagators.channel_implicit import ChannelCrankNicolson
+from zitter.propagators.gauss_collocation import GaussCollocation
 from zitter.propagators.schemes import Midpoint, TimeScheme
 
 
@@ -20,7 +22,8 @@ class CrankNicolson(Exponential):
 
     The banded system is solved directly: `Kinetic(order=2)` makes it tridiagonal, orders 4 to 8
     give 2 to 4 side diagonals. A static H is factored once. On a `SphericalBasis` each channel is
-    solved directly and the coupling by iteration until it changes by less than `tol`.
+    solved directly and the coupling by iteration until it changes by less than `tol`. On a
+    `SpinorBasis` BiCGSTAB solves it, with the factors of S + iΔt/2 H₀ of each κ as preconditioner.
     """
 
     tol: float = eqx.field(static=True)
@@ -34,6 +37,8 @@ class CrankNicolson(Exponential):
         return 2
 
     def prepare(self, H, t, dt):
+        if isinstance(H.basis, SpinorBasis):
+            return GaussCollocation(1, self.tol).prepare(H, t, dt)
         if not H.basis.orthonormal:
             return ChannelCrankNicolson(self.tol).prepare(H, t, dt)
         try:

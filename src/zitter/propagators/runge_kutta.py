@@ -30,6 +30,10 @@ def slope(H: Hamiltonian, psi: jax.Array, t: Any) -> jax.Array:
 class RungeKutta4(Propagator):
     """The classical method of order 4: k₁ … k₄ at t, t + Δt/2 (twice), t + Δt."""
 
+    @property
+    def stages(self) -> int:
+        return 4
+
     def convergence_order(self, H: Hamiltonian) -> int:
         return 4
 
@@ -73,6 +77,10 @@ class RungeKuttaFehlberg45(Propagator):
 
     def __init__(self, tol: float | None = None):
         self.tol = None if tol is None else float(checks.positive("tol", tol))
+
+    @property
+    def stages(self) -> int:
+        return len(_NODES)
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return 5 if self.tol is None else 1

@@ -5,6 +5,7 @@ from zitter.spectra.continuum import amplitudes, coulomb_phase
 from zitter.spectra.flux import flux_spectrum
 from zitter.spectra.focus import focal_average
 from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
+from zitter.spectra.momentum_distribution import MomentumDistribution, MomentumGrid
 from zitter.spectra.photoelectron import (
     PhotoelectronSpectrum,
     bound_populations,
@@ -12,13 +13,34 @@ from zitter.spectra.photoelectron import (
     photoelectron_spectrum,
 )
 from zitter.spectra.quality import ConvergenceWarning, check_box, check_lmax
+from zitter.spectra.relativistic_sfa import (
+    HydrogenGroundState,
+    strong_field_distribution,
+    volkov_amplitudes,
+)
+from zitter.spectra.spinor_momentum import SplineState, momentum_distribution
+from zitter.spectra.spinor_photoelectrons import (
+    LevelPopulations,
+    SpinorSpectrum,
+    free_part,
+    level_populations,
+    spectrum_error,
+    spinor_levels,
+    spinor_spectrum,
+)
 from zitter.spectra.window import window_spectrum
 
 __all__ = [
     "AngularSpectrum",
     "ConvergenceWarning",
     "HarmonicSpectrum",
+    "HydrogenGroundState",
+    "LevelPopulations",
+    "MomentumDistribution",
+    "MomentumGrid",
     "PhotoelectronSpectrum",
+    "SpinorSpectrum",
+    "SplineState",
     "amplitudes",
     "angular_spectrum",
     "bound_populations",
@@ -28,8 +50,16 @@ __all__ = [
     "cutoff_energy",
     "flux_spectrum",
     "focal_average",
+    "free_part",
     "harmonic_spectrum",
     "ionization_yield",
+    "level_populations",
+    "momentum_distribution",
     "photoelectron_spectrum",
+    "spectrum_error",
+    "spinor_levels",
+    "spinor_spectrum",
+    "strong_field_distribution",
+    "volkov_amplitudes",
     "window_spectrum",
 ]

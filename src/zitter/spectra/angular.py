@@ -11,7 +11,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from scipy.special import lpmv
 
 from zitter import checks
 from zitter.bases.spherical import SphericalBasis
@@ -69,9 +68,18 @@ def angular_spectrum(
 
 
 def spherical_harmonic(l: int, m: int, theta: np.ndarray, phi: float = 0.0) -> np.ndarray:
-    """Y_lm with the Condon–Shortley phase."""
-    size = abs(m)
-    ratio = np.prod(1.0 / np.arange(l - size + 1, l + size + 1)) if size else 1.0
-    norm = np.sqrt((2 * l + 1) / (4 * np.pi) * ratio)
-    values = norm * lpmv(size, l, np.cos(theta)) * np.exp(1j * size * phi)
+    """Y_lm with the Condon–Shortley phase, by a recurrence in l that keeps the norm at any l.
+
+    Y_mm ∝ sin^mθ,   Y_lm = a_l (cos θ Y_{l−1,m} − Y_{l−2,m}/a_{l−1}),   a_l² = (4l² − 1)/(l² − m²)
+    """
+    size, x = abs(m), np.cos(theta)
+    k = np.arange(1, size + 1)
+    start = (-1) ** size * np.sqrt(np.prod((2 * k + 1) / (2 * k)) / (4 * np.pi))
+    before, values = np.zeros_like(x), start * np.sin(theta) ** size
+    last = np.inf
+    for n in range(size + 1, l + 1):
+        factor = np.sqrt((4 * n * n - 1) / (n * n - size * size))
+        before, values = values, factor * (x * values - before / last)
+        last = factor
+    values = values * np.exp(1j * size * phi)
     return values if m >= 0 else (-1) ** size * np.conj(values)

@@ -6,31 +6,17 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from zitter import checks, units
+from zitter.bases.convergence import ConvergenceWarning, last_l_population, warn_of_small_lmax
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.spherical import SphericalBasis
 from zitter.fields import Field
 
 
-class ConvergenceWarning(UserWarning):
-    """A result that a larger basis would change."""
-
-
 def check_lmax(basis: SphericalBasis | EigenBasis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
-    psi = np.asarray(psi)
-    image = np.asarray(basis.overlap(psi))
-    top = basis.l == basis.l.max()
-    population = float(np.real(np.vdot(psi[top], image[top])))
-    if population > limit:
-        warnings.warn(
-            f"lmax = {basis.l.max()} is too small: the last l holds {population:.1e} of the "
-            f"probability (limit {limit:.0e})",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    population = last_l_population(basis, psi)
+    warn_of_small_lmax(basis, population, limit)
     return population
 
 

@@ -1,11 +1,14 @@
 """Physics that discretizes itself."""
 
 from zitter.terms.absorbers import ComplexAbsorber, MaskAbsorber
-from zitter.terms.atoms import FieldFree, Marinescu, TongLin
+from zitter.terms.atoms import FieldFree, GarveyJackmanGreen, Marinescu, TongLin
 from zitter.terms.base import Model, Term, discretize
+from zitter.terms.dirac import Dirac
+from zitter.terms.dirac_light import DiracLight
 from zitter.terms.kinetic import Kinetic
 from zitter.terms.levels import DrivenMatrix, Matrix
 from zitter.terms.light import LengthGauge, VelocityGauge
+from zitter.terms.nuclei import FermiNucleus, UniformNucleus
 from zitter.terms.potentials import Coulomb, Harmonic, Potential, Repulsion, SoftCoulomb
 from zitter.terms.quarkonium import AnisotropicCornell, Cornell, ScreenedCornell
 from zitter.terms.trajectories import (
@@ -24,8 +27,12 @@ __all__ = [
     "ConstantVelocity",
     "Cornell",
     "Coulomb",
+    "Dirac",
+    "DiracLight",
     "DrivenMatrix",
+    "FermiNucleus",
     "FieldFree",
+    "GarveyJackmanGreen",
     "Harmonic",
     "Kinetic",
     "LengthGauge",
@@ -43,6 +50,7 @@ __all__ = [
     "Term",
     "TongLin",
     "Trajectory",
+    "UniformNucleus",
     "VelocityGauge",
     "discretize",
 ]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
+from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
+from zitter.operators.blocks import RadialBlocks, banded_product
+from zitter.operators.channel_matrices import ChannelMatrices
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Absorbing, Contribution, Mask
 from zitter.terms.atomic import radial_blocks
@@ -64,12 +68,25 @@ class ComplexAbsorber(Term):
             points, last = basis.radial.points, np.diff(basis.radial.knots).max()
             values = self._strength(_radial_depth(basis, self.width, points), last)
             return [Absorbing(radial_blocks(basis, basis.radial.matrix(-1j * values), False))]
+        if isinstance(basis, EigenBasis):
+            return [Absorbing(ChannelMatrices(self._between_states(basis), -1j))]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         total = np.zeros((1,) * basis.ndim)
         for depth, h in zip(_depth(basis, self.width), basis.spacing, strict=True):
             total = total + self._strength(depth, h)
         return [Absorbing(Diagonal(-1j * total, basis.shape))]
+
+    def _between_states(self, basis: EigenBasis) -> jax.Array:
+        """⟨li|W|lj⟩ of the potential −iW, from the states' radial functions."""
+        if basis.parent is None or basis.vectors is None:
+            raise unsupported(self, basis, "the states were read without their radial functions")
+        [piece] = self.discretize(basis.parent)
+        assert isinstance(piece, Absorbing) and isinstance(piece.operator, RadialBlocks)
+        images = jax.vmap(lambda bands, rows: banded_product(bands, rows.T).T)(
+            -jnp.imag(piece.operator.bands), basis.vectors
+        )
+        return jnp.einsum("lin,lim->lnm", basis.vectors, images)
 
     def _strength(self, depth: np.ndarray, h: float) -> np.ndarray:
         """E_min y at a depth of 0 … 1, cut at the scale that the spacing h can carry."""
@@ -103,6 +120,10 @@ class MaskAbsorber(Term):
             depth = _radial_depth(basis, self.width, basis.radial.centers)
             logs = self.power * np.log(np.cos(0.5 * np.pi * np.minimum(depth, 0.999)))
             return [Mask(jnp.asarray(logs / self.per))]
+        if isinstance(basis, EigenBasis):
+            raise unsupported(
+                self, basis, "a mask is a factor at each r; take ComplexAbsorber, which acts in H"
+            )
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)
         logs = [self.power * np.log(np.cos(0.5 * np.pi * d)) for d in _depth(basis, self.width)]

@@ -18,9 +18,12 @@ import numpy as np
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.eigen import EigenBasis
+from zitter.bases.kinetic_balance import doublets, potential_bands
 from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
 from zitter.operators.base import Operator, Unsupported
 from zitter.operators.blocks import AngularCoupling, DipoleBlocks, RadialBlocks
+from zitter.operators.spinor_blocks import SpinorBlocks
 from zitter.operators.sums import add
 
 
@@ -52,9 +55,13 @@ def radial_blocks(basis: SphericalBasis, bands: Any, hermitian: bool = True) -> 
 
 
 def central_potential(
-    basis: SphericalBasis, function: Callable[..., Any], per_l: bool = False
-) -> RadialBlocks:
-    """V(r), or V(r, l) with `per_l`, in every channel."""
+    basis: SphericalBasis | SpinorBasis, function: Callable[..., Any], per_l: bool = False
+) -> RadialBlocks | SpinorBlocks:
+    """V(r), or V(r, l) with `per_l`, in every channel; on spinors on both halves."""
+    if isinstance(basis, SpinorBasis):
+        r = doublets(basis.radial, basis.c, basis.radial.degree + 4).r
+        values = _finite(function(r))
+        return SpinorBlocks(potential_bands(basis.radial, basis.c, values), basis)
     points = basis.radial.radius
     if not per_l:
         return radial_blocks(basis, basis.radial.matrix(_finite(function(points))))

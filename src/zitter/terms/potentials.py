@@ -17,6 +17,7 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
 from zitter.cube import read_cube
 from zitter.expressions import Expression
 from zitter.operators.base import cast_reals, real_like, total
@@ -24,6 +25,7 @@ from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Moving
 from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
+from zitter.terms.dirac import check_point_nucleus
 from zitter.terms.singularity import (
     SINGULARITIES,
     Singularity,
@@ -46,7 +48,7 @@ class OneBody(Term):
             case Grid():
                 values = [self.value(*basis.coordinates(p)) for p in range(basis.particles)]
                 return [Diagonal(sum(values[1:], values[0]), basis.shape)]
-            case SphericalBasis():
+            case SphericalBasis() | SpinorBasis():
                 return [central_potential(basis, self.central)]
             case _:
                 raise unsupported(self, basis)
@@ -122,7 +124,7 @@ class Centers(Term):
         match basis:
             case Grid():
                 return [self._on_grid(basis)]
-            case SphericalBasis():
+            case SphericalBasis() | SpinorBasis():
                 if self.motion is not None or np.any(self.positions(3)) or np.size(self.Z) != 1:
                     raise unsupported(self, basis, "it holds one centre, at rest in the origin")
                 return [central_potential(basis, self.central)]
@@ -249,6 +251,12 @@ class Coulomb(Centers):
             case "cut":
                 return cut(charge, distance_squared, max(h))
 
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        pieces = Centers.discretize(self, basis)
+        if isinstance(basis, SpinorBasis) and not checks.is_traced(self.Z):
+            check_point_nucleus(basis, float(np.squeeze(self.Z)))
+        return pieces
+
     def central(self, r):
         return -jnp.squeeze(self.Z) / r
 
@@ -323,7 +331,7 @@ class Potential(Term):
             self.values = checks.array("file", read_array(file, dataset))
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis):
+        if isinstance(basis, SphericalBasis | SpinorBasis):
             return [central_potential(basis, self.central)]
         if not isinstance(basis, Grid):
             raise unsupported(self, basis)

@@ -1,0 +1,91 @@
+"""Stationary states of the Dirac equation, one κ at a time: H₀(κ) c = E S(κ) c.
+
+The spectrum has no floor: positrons lie below −2c². "Lowest" means lowest of the electron's states,
+those above the middle of the gap, −c².
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zitter import checks
+from zitter.bases.bsplines import dense_matrix
+from zitter.bases.kinetic_balance import overlap_bands, polynomial
+from zitter.bases.spinors import SpinorBasis
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.spinor_blocks import SpinorBlocks
+
+
+def spinor_blocks(H: Hamiltonian) -> tuple[SpinorBasis, SpinorBlocks]:
+    """The basis and the matrices of a Hamiltonian that keeps κ and μ."""
+    if not isinstance(H.basis, SpinorBasis) or not isinstance(H.operator, SpinorBlocks):
+        raise Unsupported(
+            "states of one κ need a SpinorBasis and a Hamiltonian without light; use H.static"
+        )
+    if H.operator.bounded_below:
+        raise Unsupported("states of one κ need the kinetic energy: add Dirac() to the model")
+    return H.basis, H.operator
+
+
+def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:
+    """All energies of one κ, positrons first, and the states as columns (2n, states); cᵀSc = 1.
+
+    The unknowns that this κ does not use are zero, so there may be fewer than 2n states. P is
+    positive near the nucleus.
+    """
+    basis, operator = spinor_blocks(H)
+    place = np.nonzero(basis.distinct_kappas == checks.integer("kappa", kappa))[0]
+    if len(place) == 0:
+        raise checks.InputError("kappa", f"must be in ±1 … ±{basis.kappa_max}, but is {kappa}")
+    used = basis.mask[place[0]] > 0
+    matrix, overlap = (
+        dense_matrix(polynomial(np.asarray(coefficients), [kappa])[0])[np.ix_(used, used)]
+        for coefficients in (operator.coefficients, overlap_bands(basis.radial, basis.c))
+    )
+    matrix = 0.5 * (matrix + matrix.T)
+    # With unit diagonal S is well conditioned, however fine the knots are near the nucleus.
+    scale = 1 / np.sqrt(np.diag(overlap))
+    matrix, overlap = (scale[:, None] * m * scale for m in (matrix, overlap))
+    _, vectors = scipy.linalg.eigh(matrix, overlap)
+    # Rayleigh's quotient: its error is the square of the state's, and LAPACK's that of ‖H‖ ~ c/h.
+    vectors = vectors / np.sqrt(np.einsum("in,in->n", vectors, overlap @ vectors))
+    energies = np.einsum("in,in->n", vectors, matrix @ vectors)
+    states = np.zeros((len(used), vectors.shape[1]))
+    states[used] = scale[:, None] * vectors
+    upper = states[0::2] if kappa < 0 else states[2::2]
+    large = np.argmax(np.abs(upper) > 1e-8 * np.abs(upper).max(axis=0), axis=0)
+    signs = np.sign(upper[large, np.arange(upper.shape[1])])
+    order = np.argsort(energies)
+    return energies[order], (states * signs)[:, order]
+
+
+def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
+    """The n lowest electron states over all channels, as arrays of the basis' shape."""
+    basis, _ = spinor_blocks(H)
+    found: list[tuple[float, int, np.ndarray]] = []
+    for size in range(1, basis.kappa_max + 1):
+        shell = [item for kappa in (-size, size) for item in _electrons(H, kappa, n)]
+        found = sorted(found + shell, key=lambda item: item[:2])[:n]
+        # Energies rise with |κ|: once n states lie below those of this |κ|, no later one can.
+        if len(found) == n and found[-1][0] <= min(item[0] for item in shell):
+            break
+    states = np.zeros((n, *basis.shape))
+    for i, (_, channel, vector) in enumerate(found):
+        states[i, channel] = vector
+    return np.asarray([energy for energy, _, _ in found]), jnp.asarray(states)
+
+
+def _electrons(H: Hamiltonian, kappa: int, n: int) -> list[tuple[float, int, np.ndarray]]:
+    """(energy, channel, coefficients) of the n lowest electron states of one κ, for every μ."""
+    basis, _ = spinor_blocks(H)
+    energies, vectors = spinor_states(H, kappa)
+    return [
+        (float(energies[i]), int(channel), vectors[:, i])
+        for i in np.nonzero(energies > -(basis.c**2))[0][:n]
+        for channel in np.nonzero(basis.kappas == kappa)[0]
+    ]

@@ -1,0 +1,26 @@
+"""Which propagator to take when the user names none."""
+
+from __future__ import annotations
+
+from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
+from zitter.operators.base import Unsupported
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.propagators.angular_split import AngularSplit
+from zitter.propagators.base import Propagator
+from zitter.propagators.crank_nicolson import CrankNicolson
+from zitter.propagators.gauss_collocation import GaussCollocation
+from zitter.propagators.lanczos import Lanczos
+
+
+def recommended(H: Hamiltonian) -> Propagator:
+    """Lanczos where the basis is orthonormal; on radial splines the implicit step that suits."""
+    if isinstance(H.basis, SpinorBasis):
+        return GaussCollocation()
+    if not isinstance(H.basis, SphericalBasis):
+        return Lanczos()
+    try:
+        AngularSplit().check(H, 0.0)
+    except Unsupported:
+        return CrankNicolson(tol=1e-10)
+    return AngularSplit()

@@ -1,0 +1,104 @@
+"""The free Dirac operator, H₀ = c α·p + (β − 1)c².
+
+The rest energy c² is left out, as `Kinetic` leaves it out, so that bound electrons have the small
+negative energies of the Schrödinger equation. Positrons lie below −2c².
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.linalg
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.kinetic_balance import (
+    dirac_bands,
+    doublets,
+    overlap_bands,
+    potential_bands,
+)
+from zitter.bases.spinors import SpinorBasis
+from zitter.operators.base import total
+from zitter.operators.hamiltonian import Contribution
+from zitter.operators.spinor_blocks import SpinorBlocks
+from zitter.terms.base import Term, unsupported
+
+WORTH_A_WARNING = 1e-4  # relative error of 1s½
+
+
+class CoarseSplinesWarning(UserWarning):
+    """The splines are too coarse near the nucleus."""
+
+
+class Dirac(Term):
+    """c α·p + (β − 1)c² for an electron on a `SpinorBasis`, with the basis' c."""
+
+    def __init__(self):
+        pass
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, SpinorBasis):
+            raise unsupported(self, basis, "it needs a SpinorBasis; elsewhere use Kinetic()")
+        return [SpinorBlocks(dirac_bands(basis.radial, basis.c), basis, floor=False)]
+
+
+def check_point_nucleus(basis: SpinorBasis, Z: float) -> None:
+    """Refuse a charge without a lowest state, and warn where the splines cannot hold that state."""
+    if basis.c <= Z:
+        raise checks.InputError(
+            "Z",
+            f"must be below c = {basis.c:g} for a point nucleus, but is {Z:g}; a nucleus of finite "
+            "size (UniformNucleus, FermiNucleus) may have more",
+        )
+    if Z <= 0:
+        return
+    error = ground_state_error(basis.radial, basis.c, Z)
+    if error > WORTH_A_WARNING:
+        warnings.warn(
+            f"{basis.radial.n} splines to rmax = {basis.radial.rmax:g} are too few for Z = {Z:g}: "
+            f"the energy of 1s½ is wrong by {error:.1e} of itself; take more of them, or "
+            f'knots = "exponential" with first = {1e-3 / Z:.1g} or below',
+            CoarseSplinesWarning,
+            stacklevel=4,
+        )
+
+
+def ground_state_error(radial: RadialBSplines, c: float, Z: float) -> float:
+    """|E/E_1s − 1| with E the mean energy of the spline closest to the exact 1s½,
+
+        P = r^γ e^{−Zr},   Q = −(c/Z)(1 − γ) P,   γ² = 1 − Z²/c²
+
+    at the cost of one banded solve.
+    """
+    d = doublets(radial, c, radial.degree + 4)
+    gamma = np.sqrt(1 - (Z / c) ** 2)
+    P = d.r**gamma * np.exp(-Z * d.r)
+    Q = -c / Z * (1 - gamma) * P
+    local = total(
+        np.einsum("jq,jqab->jab", d.weights * f, table[0] - table[1])  # κ = −1
+        for f, table in ((P, d.P), (Q, d.Q))
+    )
+    moments = np.zeros((len(d.r) + radial.degree, 2))
+    for a in range(radial.degree + 1):
+        np.add.at(moments, np.arange(len(d.r)) + a, local[:, a])
+    moments = moments.reshape(-1)[2:-4]
+    powers = [(-1) ** k for k in range(4)]
+    overlap = total(p * s for p, s in zip(powers, overlap_bands(radial, c), strict=False))
+    H = dirac_bands(radial, c).copy()
+    H[:3] += potential_bands(radial, c, -Z / d.r)
+    H = total(p * h for p, h in zip(powers, H, strict=True))
+    p, n = overlap.shape[0] // 2, overlap.shape[1]
+    lower = np.stack([np.append(overlap[p + k, : n - k], np.zeros(k)) for k in range(p + 1)])
+    vector = scipy.linalg.solveh_banded(lower, moments, lower=True)
+    energy = vector @ _times(H, vector) / (vector @ _times(overlap, vector))
+    exact = -(Z**2) / (1 + gamma)  # c²(γ − 1)
+    return abs(energy / exact - 1)
+
+
+def _times(bands: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    p, n = bands.shape[0] // 2, bands.shape[1]
+    wide = np.pad(vector, p)
+    return total(bands[p + k] * wide[p + k : p + k + n] for k in range(-p, p + 1))

@@ -1,0 +1,241 @@
+"""Light on spinors with its dependence on space: H_I = c α·A(t − z/c), electron charge −1.
+
+The field is polarized along x and travels along z. In Legendre components
+
+    A(t − z/c) = Σ_l A_l(r, t) P_l(cos θ),   l ≤ lmax
+
+and for sin² pulses, three plane waves of frequencies ω_j = ω, ω ± 2π/T,
+
+    sin(ω_j(t − z/c) + δ) = sin(ω_j t + δ) cos k_j z − cos(ω_j t + δ) sin k_j z,   k_j = ω_j/c
+    e^{ikz} = Σ_l iˡ (2l + 1) j_l(kr) P_l(cos θ)
+
+so that A_l holds six factors of time, three for even and three for odd l. Other pulses are taken
+apart at each time by quadrature, with the front of the pulse where it is.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import spherical_jn
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.spinors import SpinorBasis
+from zitter.fields import Field, FieldSum, SineSquared, polarization
+from zitter.operators.base import cast_reals
+from zitter.operators.hamiltonian import Contribution, Driven, TimeDependent
+from zitter.operators.spinor_light import SpinorLight, points
+from zitter.terms.base import Term, unsupported
+
+Waves = Literal["plane", "retarded"]
+
+
+class SmallBoxWarning(UserWarning):
+    """The radial box is small for the pulse."""
+
+
+class DiracLight(Term):
+    """c α_x A(t − z/c) with Legendre components up to `lmax`; 0 is the dipole approximation, A(t).
+
+    `waves` = "plane" continues the three plane waves of a sin² pulse over the whole box from the
+    pulse's start to its end (the default where the pulse is one, or a sum of such); "retarded"
+    takes any pulse where it is at each time, so that it enters at z = −rmax before t = 0 and has
+    left at t = duration + rmax/c.
+    """
+
+    pulse: Field
+    lmax: int = eqx.field(static=True)
+    waves: Waves | None = eqx.field(static=True)
+
+    def __init__(self, pulse: Field, lmax: int = 10, waves: Waves | None = None):
+        self.pulse = checks.instance("pulse", pulse, Field)
+        self.lmax = checks.integer("lmax", lmax, 0)
+        if waves is not None:
+            checks.choice("waves", waves, ("plane", "retarded"))
+        self.waves = waves
+        _check_direction(pulse)
+        if waves == "plane" and _sine_squared(pulse) is None:
+            raise checks.InputError(
+                "waves", 'must be "retarded" for a pulse that is not SineSquared without chirp'
+            )
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if not isinstance(basis, SpinorBasis):
+            raise unsupported(
+                self, basis, "it needs a SpinorBasis; elsewhere use LengthGauge or VelocityGauge"
+            )
+        self._check_box(basis)
+        parts = _sine_squared(self.pulse)
+        retarded = self.waves == "retarded" or parts is None or checks.is_traced(self.pulse)
+        if self.lmax == 0:
+            field: Any = _Uniform(self.pulse, basis)
+        elif retarded or parts is None:
+            field = _Retarded(self.pulse, basis, self.lmax)
+        else:
+            field = _PlaneWaves(parts, basis, self.lmax)
+        return [Wave(field, SpinorLight(basis, self.lmax))]
+
+    def _check_box(self, basis: SpinorBasis) -> None:
+        """Warn where electrons would reach the wall during the pulse."""
+        if checks.is_traced(self.pulse) or not math.isfinite(float(self.pulse.duration)):
+            return
+        rmax, duration = basis.radial.rmax, float(self.pulse.duration)
+        reach = _reach(self.pulse, duration, basis.c)
+        if reach > rmax:
+            warnings.warn(
+                f"rmax = {rmax:g} is smaller than the reach of the pulse: a free electron is "
+                f"carried up to {reach:.3g} bohr away; take a larger rmax",
+                SmallBoxWarning,
+                stacklevel=3,
+            )
+        frequency = getattr(self.pulse, "frequency", None)
+        if frequency is None:
+            return
+        # One photon: E = ω for electrons that were weakly bound.
+        momentum = math.sqrt(2 * float(frequency) + (float(frequency) / basis.c) ** 2)
+        path = duration * momentum / math.sqrt(1 + (momentum / basis.c) ** 2)
+        if path > rmax:
+            warnings.warn(
+                f"rmax = {rmax:g} is smaller than the path of the fastest electrons that one "
+                f"photon sets free during the pulse, {path:.3g} bohr: they come back from the wall",
+                SmallBoxWarning,
+                stacklevel=3,
+            )
+
+
+def _reach(pulse: Field, duration: float, c: float) -> float:
+    """The farthest a classical electron gets that starts at rest at any time of the pulse.
+
+    p = A(t) − A(t₀), v = p/√(1 + p²/c²), along the polarization.
+    """
+    times = np.linspace(0.0, duration, 1025)
+    potential = np.asarray(pulse.vector_potential(times))
+    momentum = np.triu(potential - potential[:, None])  # rows: t₀
+    speed = momentum / np.sqrt(1 + (momentum / c) ** 2)
+    return float(np.abs(np.cumsum(speed, axis=1)).max() * (times[1] - times[0]))
+
+
+class Wave(Driven):
+    """t ↦ α_x F(r, θ, t): `factor` gives F at the operator's points."""
+
+    factor: Any
+    operator: SpinorLight
+
+    def at(self, t: Any) -> SpinorLight:
+        return self.operator.with_field(self.factor(t))
+
+    def astype(self, real_dtype: Any) -> Wave:
+        return Wave(self.factor, cast_reals(self.operator, real_dtype))
+
+    def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
+        return TimeDependent.bounds(self, start, end)
+
+
+class _Uniform(eqx.Module):
+    """c A(t) everywhere."""
+
+    pulse: Field
+    basis: SpinorBasis = eqx.field(static=True)
+
+    def __call__(self, t: Any) -> jax.Array:
+        r, x = points(self.basis, 0)
+        amplitude = self.basis.c * self.pulse.vector_potential(jnp.asarray(t, jnp.float64))
+        return jnp.broadcast_to(amplitude, (len(x), *r.shape))
+
+
+class _PlaneWaves(eqx.Module):
+    """c Σ_l P_l Σ_j f_j(t) (2l + 1) j_l(k_j r) with f_j of the parity of l."""
+
+    pulses: tuple[tuple[SineSquared, Any], ...]
+    bessel: jax.Array  # (waves, l, points of r): signs and 2l + 1 included
+    legendre: jax.Array  # (θ, l)
+    shape: tuple[int, ...] = eqx.field(static=True)
+    c: float = eqx.field(static=True)
+
+    def __init__(self, pulses, basis: SpinorBasis, lmax: int):
+        self.pulses, self.c = pulses, basis.c
+        r, x = points(basis, lmax)
+        self.shape = (len(x), *r.shape)
+        l = np.arange(lmax + 1)
+        self.legendre = jnp.asarray(np.polynomial.legendre.legvander(x, lmax))
+        waves = [float(w) for pulse, _ in pulses for w in _frequencies(pulse)]
+        # iˡ: 1, i, −1, −i, …; cos takes the real, sin the imaginary ones.
+        weight = ((-1) ** (l // 2) * (2 * l + 1))[:, None]
+        flat = r.reshape(1, -1)
+        tables = [weight * spherical_jn(l[:, None], w / basis.c * flat) for w in waves]
+        self.bessel = jnp.asarray(np.stack(tables))
+
+    def __call__(self, t: Any) -> jax.Array:
+        t = jnp.asarray(t, jnp.float64)
+        sines, cosines = [], []
+        for pulse, factor in self.pulses:
+            s = t - pulse.carrier.start
+            inside = (s >= 0) & (s <= pulse.length)
+            size = -factor * pulse.amplitude / pulse.frequency * inside
+            phase = pulse.carrier.cep - pulse.frequency * pulse.carrier.origin(pulse.length)
+            shares = (0.5, -0.25, -0.25)  # sin²(πs/T) = ½ − ¼(e^{iΩs} + e^{−iΩs})
+            for share, frequency in zip(shares, _frequencies(pulse), strict=True):
+                sines.append(share * size * jnp.sin(frequency * s + phase))
+                cosines.append(-share * size * jnp.cos(frequency * s + phase))
+        even = jnp.einsum("j,jlr->lr", jnp.stack(sines), self.bessel[:, 0::2])
+        odd = jnp.einsum("j,jlr->lr", jnp.stack(cosines), self.bessel[:, 1::2])
+        field = self.legendre[:, 0::2] @ even + self.legendre[:, 1::2] @ odd
+        return self.c * field.reshape(self.shape)
+
+
+class _Retarded(eqx.Module):
+    """c Π_lmax A(t − r cos θ/c) with the projection Π on P_0 … P_lmax by quadrature."""
+
+    pulse: Field
+    projection: jax.Array  # (θ, quadrature points)
+    delays: jax.Array  # (quadrature points, points of r): r cos θ/c
+    shape: tuple[int, ...] = eqx.field(static=True)
+    c: float = eqx.field(static=True)
+
+    def __init__(self, pulse: Field, basis: SpinorBasis, lmax: int):
+        self.pulse, self.c = pulse, basis.c
+        r, x = points(basis, lmax)
+        self.shape = (len(x), *r.shape)
+        nodes, weights = np.polynomial.legendre.leggauss(lmax + 64)
+        norms = np.arange(lmax + 1) + 0.5
+        here, there = (np.polynomial.legendre.legvander(y, lmax) for y in (x, nodes))
+        self.projection = jnp.asarray((here * norms) @ (there * weights[:, None]).T)
+        self.delays = jnp.asarray(nodes[:, None] * r.reshape(1, -1) / basis.c)
+
+    def __call__(self, t: Any) -> jax.Array:
+        values = self.pulse.vector_potential(jnp.asarray(t, jnp.float64) - self.delays)
+        return self.c * (self.projection @ values).reshape(self.shape)
+
+
+def _frequencies(pulse: SineSquared) -> tuple[Any, Any, Any]:
+    """ω, ω + Ω, ω − Ω with Ω = 2π/T."""
+    side = 2 * math.pi / pulse.length
+    return pulse.frequency, pulse.frequency + side, pulse.frequency - side
+
+
+def _sine_squared(pulse: Field) -> tuple[tuple[SineSquared, Any], ...] | None:
+    """The pairs (pulse, factor) of a sum of sin² pulses without chirp, or None."""
+    terms = pulse.terms if isinstance(pulse, FieldSum) else ((pulse, np.float64(1.0)),)
+    for part, _ in terms:
+        if not isinstance(part, SineSquared) or checks.is_traced(part.carrier.chirp):
+            return None
+        if part.carrier.chirp != 0:
+            return None
+    return terms  # type: ignore[return-value]
+
+
+def _check_direction(pulse: Field) -> None:
+    if not pulse.is_linear:
+        raise checks.InputError("pulse", "must be linearly polarized for DiracLight, but is not")
+    axis = pulse.polarization
+    if axis is not None and not np.allclose(polarization.major_axis(axis), [1.0, 0.0, 0.0]):
+        raise checks.InputError(
+            "pulse.polarization", f"must be along x (light travels along z), but is {axis}"
+        )
