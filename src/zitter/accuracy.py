@@ -7,6 +7,7 @@ zt.energy_errors(model, grid, eig).total        how far each energy may be from 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from zitter import checks
 from zitter.bases.grid import Grid
 from zitter.eigensolvers import Eigensolver
+from zitter.eigensolvers.errors import BoxWarning
 from zitter.solution import Eigenstates
 from zitter.solve import eigenstates
 from zitter.terms import Model, discretize
@@ -46,7 +48,9 @@ def energy_errors(
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Grid)
     n = len(eig.energies)
-    coarse = eigenstates(discretize(model, coarser_grid(grid)), n, solver)
+    with warnings.catch_warnings():  # the box has been judged with the states in hand
+        warnings.simplefilter("ignore", BoxWarning)
+        coarse = eigenstates(discretize(model, coarser_grid(grid)), n, solver)
     change = np.abs(np.asarray(eig.energies) - np.asarray(coarse.energies))
     info: dict[str, Any] = eig.info
     return EnergyErrors(

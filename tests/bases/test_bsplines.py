@@ -28,6 +28,15 @@ def test_values_and_slopes_are_those_of_scipy(options, degree):
     np.testing.assert_allclose(radial.evaluate(inside, 1), slopes, atol=1e-12)
 
 
+@pytest.mark.parametrize("rmax", [40 / 26, 0.1, 0.2, 7.3])
+def test_the_last_knot_is_the_end_of_the_box(rmax):
+    """rmax·j/count may miss rmax by a rounding error; that would make one interval more."""
+    for n in range(20, 120, 7):
+        radial = zt.RadialBSplines(n, 7, rmax)
+        assert len(np.unique(radial.knots)) == n + 2 - 7 + 1
+        assert max(radial.knots) == rmax
+
+
 def test_free_outer_end_keeps_the_last_spline():
     closed = zt.RadialBSplines(20, 5, 10.0)
     free = closed.opened()

@@ -261,7 +261,9 @@ def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float
     """`count` + 1 points from 0 to rmax."""
     j = np.arange(count + 1)
     if kind == "linear":
-        return rmax * j / count
+        points = rmax * j / count
+        points[-1] = rmax  # the quotient may miss it by a rounding error
+        return points
     if first * count >= rmax:
         raise checks.InputError(
             "first", f"must be below rmax/intervals = {rmax / count:g}, but is {first:g}"

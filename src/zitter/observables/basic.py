@@ -179,7 +179,8 @@ def _outside(grid: Grid, radius: Any) -> np.ndarray:
 class Ionization(Observable):
     """1 − P(all particles within `radius`): what is far away, or already absorbed.
 
-    On a grid the radius is counted from the middle of the box, `Grid(center=…)`.
+    On a grid the radius is counted from the middle of the box, `Grid(center=…)`; on splines it is
+    moved to the nearest knot.
     """
 
     radius: float = eqx.field(static=True)

@@ -47,8 +47,14 @@ def one(
     if columns.shape[1] == 1:
         ax.plot(times, columns[:, 0], color=color, lw=1.2)
     else:
+        labels = _labels(solution, name, columns.shape[1])
         for i, column in enumerate(columns.T[:MOST_LINES]):
-            ax.plot(times, column, lw=1.1, color=style.COLORS[i % len(style.COLORS)], label=str(i))
+            ax.plot(
+                times, column, lw=1.1, color=style.COLORS[i % len(style.COLORS)], label=labels[i]
+            )
+        if _spans_decades(columns):  # weights of channels, of which most are tiny
+            ax.set_yscale("log")
+            ax.set_ylim(bottom=max(1e-12, float(columns[columns > 0].min())))
         ax.legend(fontsize=7, frameon=False, ncols=min(4, columns.shape[1]), loc="best")
     plain = "" if unit == "1" else f" ({unit})"
     ax.set_ylabel(f"{name.replace('_', ' ')}{plain}")
@@ -60,8 +66,30 @@ def one(
     if spread < 1e-9 * max(size, 1e-12):
         middle = float(np.mean(columns))
         ax.set_ylim(middle - 0.05 * max(size, 1e-6), middle + 0.05 * max(size, 1e-6))
-    ax.ticklabel_format(axis="y", useOffset=False)
+    if ax.get_yscale() == "linear":
+        ax.ticklabel_format(axis="y", useOffset=False)
     return style.figure_of(ax)
+
+
+def _labels(solution: Solution, name: str, count: int) -> list[str]:
+    """What the lines stand for: values of their coordinate, as "kappa = −1", or numbers."""
+    dims = solution.described[name][0]
+    if dims == ("component",) and count <= 3:
+        return list("xyz"[:count])
+    values = solution.coordinates.get(dims[0]) if len(dims) == 1 else None
+    if values is None or len(values) != count:
+        return [str(i) for i in range(count)]
+    return [f"{dims[0]} = {value:g}".replace("-", "−") for value in values]
+
+
+def _spans_decades(columns: np.ndarray) -> bool:
+    """Probabilities of which some stay far below the others."""
+    largest = np.max(np.abs(columns), axis=0)
+    return bool(
+        np.all(columns >= 0)
+        and np.min(largest) < 1e-3 * np.max(largest)
+        and np.max(largest) <= 1 + 1e-6
+    )
 
 
 def drawable(solution: Solution) -> list[str]:

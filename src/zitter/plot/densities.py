@@ -27,6 +27,11 @@ def recorded(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
+def on_grid(axes: Any) -> bool:
+    """Whether a state with these axes holds values at points: x, y, z, or x1, y1, x2 …"""
+    return all(name[0] in "xyz" for name in axes)
+
+
 def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True) -> Figure:
     """On a line, |ψ(x, t)|² as a picture; in a plane, |ψ|² at six moments."""
     times, values = _needed(solution)
@@ -54,8 +59,10 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
 def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True) -> Figure:
     """|ψ|² at the end of the run, in a plane; with `equal`, at the same scale on both axes."""
     names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
-    if len(points) not in (2, 3):
-        raise checks.InputError("solution", "must live in two or three dimensions to be drawn so")
+    if len(points) not in (2, 3) or not on_grid(names):
+        raise checks.InputError(
+            "solution", "must live on a grid in two or three dimensions to be drawn so"
+        )
     values = _project(np.abs(np.asarray(solution.final)) ** 2, len(points))
     ax = style.axes_or_new(ax, 5.0, 4.5)
     mesh = ax.pcolormesh(
@@ -186,6 +193,8 @@ def _moments(times, values, names, points) -> Figure:
 
 def _needed(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     found = recorded(solution)
+    if not on_grid(solution.axes):
+        raise checks.InputError("solution", "must live on a grid to draw its density over time")
     if found is None:
         raise checks.InputError(
             "observables", "must have held Density, or save_states been set, to draw the density"

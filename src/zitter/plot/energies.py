@@ -10,7 +10,8 @@ from zitter import checks
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.sums import part_of_kind
-from zitter.plot import style
+from zitter.plot import radial, style
+from zitter.plot.densities import on_grid
 from zitter.solution import Eigenstates
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
 
 def levels(H: Hamiltonian | None, eigenstates: Eigenstates, ax: Axes | None = None) -> Figure:
-    """On a line: V(x), and each level with its density. In a plane: the densities alone."""
+    """On a line: V(x), and each level with its density. In a plane: the densities alone.
+
+    In atomic and spinor bases, which `H` brings along: the radial densities.
+    """
+    if not on_grid(eigenstates.axes):
+        if H is None or not radial.can_draw(H.basis):
+            raise checks.InputError("eigenstates", "must live on a grid to be drawn, but do not")
+        return radial.radial_levels(H.basis, eigenstates, ax)
     points = [np.asarray(x) for x in eigenstates.axes.values()]
     if len(points) != 1:
         return _plane(eigenstates)

@@ -11,9 +11,9 @@ from zitter import checks
 from zitter.fields import Field
 from zitter.initial import without_light
 from zitter.operators.hamiltonian import Hamiltonian
-from zitter.plot import style
+from zitter.plot import radial, style
 from zitter.plot.courses import drawable, one
-from zitter.plot.densities import density, final_density, recorded
+from zitter.plot.densities import density, final_density, on_grid, recorded
 from zitter.plot.energies import levels, potential
 from zitter.plot.pulses import pulse
 from zitter.plot.spectra import spectrum
@@ -47,10 +47,11 @@ def overview(
     if field is None and case is not None:
         field = _light(case)
     title = case.title if case is not None else ""
-    return _evolution(result, field, title)
+    basis = H.basis if H is not None else None if case is None else case.basis
+    return _evolution(result, field, title, basis)
 
 
-def _evolution(result: Solution, field: Field | None, title: str) -> Figure:
+def _evolution(result: Solution, field: Field | None, title: str, basis: Any) -> Figure:
     panels: list[Callable[[Axes], Any]] = []
     span = (float(result.times[0]), float(result.times[-1]))
     known = drawable(result)
@@ -60,8 +61,9 @@ def _evolution(result: Solution, field: Field | None, title: str) -> Figure:
     names = [n for n in _ORDER if n in known] + [n for n in known if n not in _ORDER]
     if spectral:
         names.remove("acceleration")
-    in_plane = len(result.axes) in (2, 3)
-    room = _MOST_PANELS - len(panels) - spectral - in_plane
+    in_plane = len(result.axes) in (2, 3) and on_grid(result.axes)
+    along_r = radial.can_draw(basis)
+    room = _MOST_PANELS - len(panels) - spectral - in_plane - along_r
     # The norm is no news where the ionization is drawn, or where it stays what it was.
     if "ionization" in names or len(names) > room or _constant(result, "norm"):
         names = [n for n in names if n != "norm"] or names
@@ -72,7 +74,9 @@ def _evolution(result: Solution, field: Field | None, title: str) -> Figure:
         panels.append(lambda ax: spectrum(result, field, ax))
     if in_plane:
         panels.append(lambda ax: final_density(result, ax, equal=False))
-    on_line = recorded(result) is not None and len(result.axes) == 1
+    if along_r:
+        panels.append(lambda ax: radial.final_radial(basis, result, ax))
+    on_line = recorded(result) is not None and len(result.axes) == 1 and on_grid(result.axes)
     if not panels and not on_line:
         raise checks.InputError(
             "result", "must hold observables or a state on a grid to be drawn, but holds none"
