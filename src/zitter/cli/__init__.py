@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from zitter import __version__, checks
+from zitter.cli import huge_pages
 
 app = typer.Typer(
     name="zitter",
@@ -154,6 +155,8 @@ def doctor(json: Json = False) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Exit status 0: done. 1: a run failed. 2: the input is at fault; nothing was written."""
+    if arguments is None:
+        huge_pages.ask_for_them()
     sys.exit(status(arguments))
 
 

@@ -46,9 +46,8 @@ def run(request: running.Request, document: Document) -> int:
 def _compute(request: running.Request, case: MonteCarloCase) -> Any:
     started = time.perf_counter()
     out = request.out
-    resumed = request.resume and out.exists()
+    resumed = _same_input(request, case)
     running.log(request, running.heading(request) + (" (resumed)" if resumed else ""))
-    _same_input(request, case)
     psi = _optimized(request, case)
     if not case.runs:
         shutil.rmtree(out / "checkpoint")
@@ -71,8 +70,11 @@ def _compute(request: running.Request, case: MonteCarloCase) -> Any:
     return result
 
 
-def _same_input(request: running.Request, case: MonteCarloCase) -> None:
-    """A folder of parts belongs to one input: kept beside them, and compared on `--resume`."""
+def _same_input(request: running.Request, case: MonteCarloCase) -> bool:
+    """A folder of parts belongs to one input: kept beside them, and compared on `--resume`.
+
+    Says whether a run is continued. Parts without an input beside them are not this run's to touch.
+    """
     folder = request.out / "checkpoint"
     kept, found = folder / "input", signature(case.psi, case.document.table, runtime.describe())
     if request.resume and kept.exists():
@@ -80,11 +82,17 @@ def _same_input(request: running.Request, case: MonteCarloCase) -> None:
             raise checks.InputError(
                 "--resume", f"must continue the same input, but {folder} belongs to another one"
             )
-        return
+        return True
     for name in ("jastrow.h5", "vmc.h5"):
-        (request.out / name).unlink(missing_ok=True)
+        if (request.out / name).exists():
+            raise checks.InputError(
+                "--out",
+                f"must be new or go with --overwrite, but {request.out} holds {name} and no "
+                "unfinished run",
+            )
     folder.mkdir(parents=True, exist_ok=True)
     kept.write_text(found, encoding="utf-8")
+    return False
 
 
 def _optimized(request: running.Request, case: MonteCarloCase) -> qmc.SlaterJastrow:
@@ -94,7 +102,8 @@ def _optimized(request: running.Request, case: MonteCarloCase) -> qmc.SlaterJast
     if request.resume and file.exists():
         return psi.load_parameters(file)
     for options in case.optimize:
-        found = qmc.optimize(psi, **options, progress=_progress(request))
+        with running.located("optimize"):
+            found = qmc.optimize(psi, **options, progress=_progress(request))
         running.say(request, found.summary())
         running.log(request, found.summary())
         psi = found.wavefunction
