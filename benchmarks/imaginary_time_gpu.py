@@ -95,7 +95,7 @@ def updates_rows(n: int, updates: int) -> list[dict]:
     for dtype in (np.float64, np.float32):
         psi, g, k = problem(n, dtype)
         methods = {"XLA": lambda a: with_jax(explicit_update.advance_xla, *a)}
-        if explicit_update.has_triton():
+        if explicit_update.triton_calls.has_triton():
             methods["Triton (jax-triton)"] = lambda a: with_jax(explicit_update.advance_triton, *a)
         try:
             import cupy  # noqa: F401

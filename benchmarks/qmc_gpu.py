@@ -78,7 +78,7 @@ def main() -> None:
     rows = [row(case, times, speed) for case, times in zip(cases, found, strict=True)]
     count = len(gases)
     rows += [growth(rows[:count]), growth(rows[count:])]
-    moves = "one Triton kernel" if elimination.has_triton() else "XLA"
+    moves = "one Triton kernel" if elimination.triton_calls.has_triton() else "XLA"
     rows.append({"copy_GB_per_s": speed / 1e9, "moves_of_a_block": moves})
     finish(record("qmc_gpu", "time per sweep of large gases, by part", rows), options.json)
 

@@ -14,7 +14,7 @@ warnings.simplefilter("ignore", SmallBoxWarning)  # the fastest electrons are no
 
 pulse = zt.SineSquared(amplitude=50.0, frequency=50.0, cycles=6, polarization="x")
 basis = zt.SpinorBasis(zt.RadialBSplines(n=72, degree=7, rmax=14.0), kappa_max=3, mu_max=2.5)
-H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1), zt.DiracLight(pulse, lmax=3)]), basis)
+H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1), zt.DiracLight(pulse, lmax=5)]), basis)
 ground = zt.eigenstates(H.static, 1)
 end = float(pulse.duration)
 run = zt.evolve(

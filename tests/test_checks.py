@@ -162,6 +162,10 @@ def test_instance():
     assert refusal(checks.instance, "error", 1, checks.InputError) == (
         "error: must be an InputError, but is 1"
     )
+    # What would fill the screen is named, not written out.
+    assert refusal(checks.instance, "x", np.zeros((20, 20)), int) == (
+        "x: must be an int, but is a ndarray"
+    )
 
 
 # arrays

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zitter as zt
 from zitter import units
+from zitter.bases.convergence import ConvergenceWarning
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 BASIS = zt.SphericalBasis(zt.RadialBSplines(30, 6, 20.0, "graded", first=0.5, grading=6.0), 2)
@@ -73,7 +77,49 @@ def test_average_over_the_focus(states):
     assert averaged == pytest.approx(0.99 * yields[-1], rel=1e-3)
 
 
+@pytest.mark.parametrize("batch", [None, 2])
+def test_warns_of_the_worst_point(batch, states):
+    """The same number as the strongest pulse alone, said once."""
+
+    def ionized(intensity):
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse(intensity))]), states)
+        run = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99)
+        return zt.spectra.ionization_yield(states, run.final)
+
+    strong = ["1e14 W/cm^2", "1e17 W/cm^2", "3e16 W/cm^2"]
+    with pytest.warns(ConvergenceWarning, match="the last l holds") as alone:
+        single = [ionized(intensity) for intensity in strong[:2]]
+    with pytest.warns(ConvergenceWarning) as told:
+        batched = zt.scan(ionized, batch, intensity=strong)
+    assert [str(w.message) for w in told] == [str(alone[-1].message)]
+    np.testing.assert_allclose(batched[:2], single, atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.scan(ionized, batch, intensity=["1e12 W/cm^2", "1e13 W/cm^2"])
+
+
+def test_warns_of_the_wall_and_passes_derivatives():
+    start = zt.eigenstates(zt.discretize(zt.Model(ATOM), BASIS), 1).states[0]
+
+    def dipole(intensity):
+        H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(pulse(intensity))]), BASIS)
+        run = zt.evolve(H, start, (0.0, END), 0.2, zt.AngularSplit(), [zt.Dipole()], 99)
+        return run.observables["dipole"][-1, 2]
+
+    strong = np.array([1e-3, 3.0])
+    with pytest.warns(ConvergenceWarning, match="is at the wall"):
+        values = zt.scan(dipole, intensity=strong)
+    slopes = zt.scan(lambda intensity: jax.grad(dipole)(intensity), intensity=strong)
+    ahead = zt.scan(dipole, intensity=1.0001 * strong)
+    # One-sided difference: a relative 1e-4 of the curvature.
+    np.testing.assert_allclose((ahead - values) / (1e-4 * strong), slopes, rtol=1e-3)
+
+
 def test_refusals():
+    with pytest.raises(zt.InputError, match=r"intensity\.0: must be positive, but is -0\.001"):
+        zt.scan(lambda **_: 0.0, intensity=np.array([-1e-3]))
+    with pytest.warns(UserWarning, match="1e14 is in atomic units"):
+        zt.scan(lambda intensity: intensity, intensity=[1e14])
     with pytest.raises(zt.InputError, match="values: must be of one length, but intensity has 3"):
         zt.scan(lambda **_: 0.0, intensity=[1.0, 2.0, 3.0], cep=[0.0])
     with pytest.raises(zt.InputError, match=r"intensity\.1: must be positive, but is -1"):

@@ -130,9 +130,18 @@ def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         names = " or ".join(k.__name__ for k in kinds)
-        article = "an" if names[0].lower() in "aeiou" else "a"
-        raise InputError(key, f"must be {article} {names}, but is {value!r}")
+        raise InputError(key, f"must be {with_article(names)}, but is {_brief(value)}")
     return value
+
+
+def with_article(name: str) -> str:
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _brief(value: Any) -> str:
+    """The value, or only its kind where writing it out would fill the screen."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else with_article(type(value).__name__)
 
 
 def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> Any:

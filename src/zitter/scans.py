@@ -8,7 +8,9 @@
     zt.scan(yield_at, intensity=["1e13 W/cm^2", "3e13 W/cm^2"], cep=[0.0, 1.57])
 
 The points are walked together, like `zip`. The time span and everything else that shapes the
-program must be the same for all of them.
+program must be the same for all of them. Inside, values have no numbers yet: `discretize`,
+`evolve`, its observables, `spectra.ionization_yield` and `jax.numpy` take them, other functions of
+`spectra` are for what `scan` returns.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
+from zitter.bases import convergence
+from zitter.fields.carrier import warn_of_missing_unit
+from zitter.solve import warn_of_edge
 
+Values = Sequence[Any] | np.ndarray | jax.Array
 # What strings with units may stand for, by the name of the argument.
 DIMENSIONS = {
     "intensity": "intensity",
@@ -35,11 +41,12 @@ DIMENSIONS = {
 POSITIVE = ("intensity", "wavelength", "amplitude", "frequency", "duration")
 
 
-def scan(run: Callable[..., Any], batch: int | None = None, **values: Sequence[Any]) -> Any:
+def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) -> Any:
     """run(**point) for all points at once, or `batch` of them where memory is short.
 
     Values are numbers in atomic units or, for pulse parameters, strings with units. What `run`
-    returns comes back with one more axis in front.
+    returns comes back with one more axis in front. Warns, as `evolve` does, with what the worst
+    point has in the last l and at the wall of the box.
     """
     runtime.settings()
     if not values:
@@ -49,17 +56,26 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Sequence[A
     if len(set(counts.values())) != 1:
         told = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise checks.InputError("values", f"must be of one length, but {told}")
-    if batch is None:
-        return jax.vmap(lambda point: run(**point))(points)
-    batch = checks.integer("batch", batch, 1)
-    return jax.lax.map(lambda point: run(**point), points, batch_size=batch)
+    with convergence.collected() as found:
+        if batch is None:
+            results = jax.vmap(lambda point: run(**point))(points)
+        else:
+            batch = checks.integer("batch", batch, 1)
+            results = jax.lax.map(lambda point: run(**point), points, batch_size=batch)
+        jax.effects_barrier()
+    for name, (population, basis) in found.items():
+        warn_of_edge(name, basis, population, 4)
+    return results
 
 
-def _numbers(name: str, given: Sequence[Any]) -> jax.Array:
+def _numbers(name: str, given: Values) -> jax.Array:
     if isinstance(given, str) or np.ndim(given) != 1 or len(given) == 0:
         raise checks.InputError(name, f"must be a list of at least one value, but is {given!r}")
-    if not isinstance(given, jax.Array | np.ndarray):
+    if not checks.is_traced(given):
         dimension = DIMENSIONS.get(name)
         judge = checks.positive if name in POSITIVE else checks.scalar
-        given = [judge(f"{name}.{i}", x, dimension) for i, x in enumerate(given)]
+        numbers = [judge(f"{name}.{i}", x, dimension) for i, x in enumerate(given)]
+        for x in given if name == "intensity" else ():
+            warn_of_missing_unit(x)
+        given = numbers
     return jnp.asarray(given, jnp.float64)

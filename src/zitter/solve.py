@@ -183,6 +183,7 @@ class Plan:
             _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
             ends = [state, _advance(context, state, tail)] if tail else [state]
+            convergence.report(context.H.basis, _edge_populations(context.H, ends[-1].psi))
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         psi = runtime.shard_first_axis(psi)
@@ -447,17 +448,29 @@ EDGE_LIMIT = 1e-6
 
 def _edges(H: Hamiltonian, psi: jax.Array) -> dict[str, float]:
     """On atomic bases: the population of the last l and of the wall, with warnings."""
+    found = _edge_populations(H, psi)
+    for name, population in found.items():
+        warn_of_edge(name, H.basis, population, 6)
+    return found
+
+
+def _edge_populations(H: Hamiltonian, psi: jax.Array) -> dict[str, Any]:
     basis, found = H.basis, {}
     if not isinstance(basis, SphericalBasis | EigenBasis):
         return found
     if basis.shape[0] > 1 and H.time_dependent:
         found["last_l_population"] = convergence.last_l_population(basis, psi)
-        convergence.warn_of_small_lmax(basis, found["last_l_population"], EDGE_LIMIT, 5)
     open_end = H.absorber is None and H.mask is None
     if isinstance(basis, SphericalBasis) and basis.radial.scaling is None and open_end:
         found["wall_population"] = convergence.wall_population(basis, psi)
-        convergence.warn_of_wall(basis, found["wall_population"], EDGE_LIMIT, 5)
     return found
+
+
+def warn_of_edge(name: str, basis: Any, population: float, stacklevel: int) -> None:
+    """The warning that belongs to one of the populations of `_edge_populations`."""
+    lmax, wall = convergence.warn_of_small_lmax, convergence.warn_of_wall
+    warn = {"last_l_population": lmax, "wall_population": wall}[name]
+    warn(basis, population, EDGE_LIMIT, stacklevel)
 
 
 def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:

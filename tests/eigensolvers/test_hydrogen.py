@@ -81,6 +81,10 @@ def test_refusals():
         zt.channel_states(H.at(2.0))
     with pytest.raises(zt.InputError, match="energy_max: must leave states in every l"):
         zt.eigenbasis(H.static, energy_max=-0.3)
+    with pytest.raises(zt.InputError, match=r"^states: must be at most 20, but is 500"):
+        zt.eigenbasis(H.static, states=500)
+    with pytest.raises(zt.InputError, match=r"^states: must not be given together with"):
+        zt.eigenbasis(H.static, states=5, energy_max=1.0)
     grid = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
     with pytest.raises(zt.Unsupported, match="Resonances needs a SphericalBasis"):
         zt.eigenstates(grid, 1, zt.Resonances(near=0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import pytest
 
@@ -144,3 +145,14 @@ def test_refused(build, sentence):
 def test_subcycle_pulses_on_request():
     assert SineSquared(**LIGHT, cycles=0.5, allow_subcycle=True).duration > 0
     assert Gaussian(**LIGHT, fwhm=1.0, allow_subcycle=True).duration > 0
+
+
+def test_an_intensity_without_its_unit_is_told():
+    light = {"frequency": 0.3, "cycles": 4}
+    with pytest.warns(UserWarning, match=r'atomic units, 3\.5e\+30 W/cm\^2; .* "1e14 W/cm\^2"'):
+        SineSquared(**light, intensity=1e14)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SineSquared(**light, intensity="1e14 W/cm^2")
+        SineSquared(**light, intensity="1e23 W/cm^2")  # meant so
+        SineSquared(**light, intensity=0.1)

@@ -157,7 +157,7 @@ def test_refusals():
     H = hydrogen(zt.VelocityGauge)
     with pytest.raises(zt.Unsupported, match="AngularSplit needs light in length gauge"):
         zt.AngularSplit().prepare(H, (0.0, 1.0), 0.1)
-    with pytest.raises(zt.Unsupported, match="Lanczos needs an orthonormal basis"):
+    with pytest.raises(zt.Unsupported, match=r"Lanczos needs .* use AngularSplit .* or CrankN"):
         zt.Lanczos().prepare(H, (0.0, 1.0), 0.1)
     turned = zt.RadialBSplines(40, 6, 24.0, scaling=zt.ExteriorScaling(15.0))
     with pytest.raises(zt.Unsupported, match="grows without bound on a complex coordinate"):

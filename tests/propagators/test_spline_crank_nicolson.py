@@ -55,3 +55,17 @@ def test_other_bases_are_refused():
     H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), grid)
     with pytest.raises(zt.Unsupported, match="SpinorBasis"):
         zt.evolve(H, np.ones(32), (0.0, 1.0), 0.1, zt.SplineCrankNicolson())
+
+
+def test_single_precision_is_refused(hydrogen):
+    """The rounding of the factors does not show in any residual."""
+    single = hydrogen[0].astype(np.float32)
+    with pytest.raises(zt.Unsupported, match="double precision"):
+        zt.SplineCrankNicolson().prepare(single, (0.0, 0.1), 0.01)
+
+
+@pytest.mark.parametrize("method", [zt.Lanczos(), zt.Chebyshev(), zt.SplitOperator()])
+def test_explicit_methods_name_the_right_one(hydrogen, method):
+    H, psi = hydrogen
+    with pytest.raises(zt.Unsupported, match="use GaussCollocation"):
+        zt.evolve(H, psi, (0.0, 0.1), 0.01, method)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from zitter import checks
-from zitter.qmc import ElectronGas, SlaterJastrow, Trap, U, dmc, extrapolate, vmc
+from zitter.qmc import (
+    ElectronGas,
+    SlaterJastrow,
+    Trap,
+    U,
+    diffusion,
+    dmc,
+    extrapolate,
+    variational,
+    vmc,
+)
 from zitter.qmc.diffusion import comb_indices
+from zitter.qmc.guards import STUCK
 
 SYSTEMS = {
     # Orbitals with the right cusp and the wrong width, so that DMC has work to do.
@@ -76,6 +88,43 @@ def test_the_effective_time_step_is_shorter_than_the_nominal_one():
     effective = out.estimate("effective_timestep").mean
     assert 0.9 * 0.05 < effective < 0.05
     assert out.acceptance > 0.98
+
+
+@pytest.mark.parametrize("frozen", [1, 8])
+def test_stuck_walkers_are_replaced_at_once(monkeypatch, frozen):
+    """Without variance all weights stay 1, so that only the stuck walkers call for the comb."""
+    psi = SlaterJastrow(Trap(frequency=1.0))
+    moving = diffusion.sweep
+
+    def sweep(psi, dynamics, walkers, key, dtype):
+        moved, tally = moving(psi, dynamics, walkers, key, dtype)
+        held = jnp.arange(8) < frozen
+        keep = lambda a, b: jnp.where(held.reshape(-1, *(1,) * (a.ndim - 1)), a, b)  # noqa: E731
+        moved = jax.tree.map(keep, walkers, moved)
+        return moved, tally._replace(accepted=jnp.where(held, 0, jnp.maximum(tally.accepted, 1)))
+
+    monkeypatch.setattr(diffusion, "sweep", sweep)
+    first = variational.first_state(psi, 8, 0, jnp.float64)
+    state = diffusion.blank_state(first, jnp.asarray(1.5))
+    state = eqx.tree_at(
+        lambda s: (s.energies, s.age), state, (jnp.full(8, 1.5), jnp.full(8, STUCK - 2))
+    )
+    context = diffusion.Context(
+        psi, jnp.asarray(0.05), jnp.asarray(1), jnp.asarray(False), (), jnp.float64
+    )
+    step = jax.jit(lambda s: diffusion._time_step(context, s)[0])
+    state = step(state)
+    assert (int(state.counts.stuck), int(state.counts.combs)) == (0, 0)
+    held = np.asarray(state.walkers.r[0])
+    state = step(state)
+    assert int(state.counts.stuck) == frozen
+    if frozen == 8:  # nothing to replace them with: no finite weight, for the guard to see
+        assert not np.any(np.isfinite(state.log_weights))
+        return
+    assert int(state.counts.combs) == 1
+    np.testing.assert_array_equal(state.log_weights, 0)
+    assert not np.any(np.all(np.asarray(state.walkers.r) == held, axis=(1, 2)))
+    assert int(step(state).counts.stuck) == frozen  # counted once
 
 
 def test_the_comb_copies_in_proportion_to_weight():

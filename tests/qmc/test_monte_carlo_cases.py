@@ -93,6 +93,11 @@ def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):
         ("system.frequency=-1", "system.frequency: must not be negative, but is -1"),
         ("dmc.timestep=5", "dmc.timestep: must not exceed 0.333"),
         ("vmc.blocks=1", "vmc.blocks: must be at least 4, but is 1"),
+        ("vmc.equilibration=5", "vmc.equilibration: must be at least 10, but is 5"),
+        ("vmc.stride=0", "vmc.stride: must be at least 1, but is 0"),
+        ("dmc.steps=0", "dmc.steps: must be at least 1, but is 0"),
+        ("vmc.twists=2", "vmc.twists: must be used with plane waves of an electron gas"),
+        ("wavefunction.parameters=none.h5", "wavefunction.parameters: must name a file, but"),
         ("vmc.walker=3", 'vmc.walker: must be a key of [vmc]'),
         ("vmc.estimators=['PairCorrelation']", "vmc.estimators: must not hold PairCorrelation"),
         ("wavefunction.jastrow=['P']", "wavefunction.jastrow.0.jastrow: must not hold P"),
@@ -108,6 +113,65 @@ def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path, capsys, setting,
     assert error.count("\n") == 1
     assert f"trap.toml: {sentence}" in error
     assert not out.exists()
+
+
+GAS = """
+[system]
+type = "ElectronGas"
+n = 2
+rs = 5.0
+
+[wavefunction]
+jastrow = [{ type = "U", order = 2 }]
+
+[optimize]
+method = { type = "VarianceMinimization", iterations = 1 }
+walkers = 16
+draws = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("optimize.walkers=1", "optimize.walkers: must be at least 2, but is 1"),
+        ("optimize.draws=0", "optimize.draws: must be at least 4, but is 0"),
+        ("optimize.stride=0", "optimize.stride: must be at least 1, but is 0"),
+        ("wavefunction.jastrow=['U', 'U']", "wavefunction.jastrow: must hold one term with Kato"),
+        (
+            "vmc.estimators=['PairCorrelation', 'PairCorrelation']",
+            "vmc.estimators.1: must not be a second PairCorrelation",
+        ),
+        ("vmc.twists=0.25", "vmc.twists: must be a list of twists, or a number for a grid"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_run_would(case, tmp_path, capsys, setting, sentence):
+    case.write_text(GAS, encoding="utf-8")
+    out = tmp_path / "out"
+    code, _, error = run(capsys, "run", case, "--out", out, "--dry-run", "--set", setting)
+    assert code == 2
+    assert error.count("\n") == 1
+    assert f"trap.toml: {sentence}" in error
+
+
+def test_parameters_of_the_user_are_not_touched(case, tmp_path, capsys):
+    """A file of an earlier run, or put there by hand, goes only by --overwrite."""
+    case.write_text(GAS, encoding="utf-8")
+    out = tmp_path / "out"
+    assert run(capsys, "run", case, "--out", out)[0] == 0
+    assert [p.name for p in out.glob("*.h5")] == ["jastrow.h5"]
+    precious = b"parameters of the user"
+    (out / "jastrow.h5").write_bytes(precious)
+    for options in ([], ["--resume"], ["--set", "optimize.seed=1", "--resume"]):
+        log = (out / "log.txt").read_text()
+        code, _, error = run(capsys, "run", case, "--out", out, *options)
+        assert code == 2
+        assert "--out: must be new or go with --overwrite, but" in error
+        assert (out / "jastrow.h5").read_bytes() == precious
+        assert (out / "log.txt").read_text() == log
+        assert not (out / "checkpoint").exists()
+    assert run(capsys, "run", case, "--out", out, "--overwrite")[0] == 0
+    assert (out / "jastrow.h5").read_bytes() != precious
 
 
 def test_a_killed_run_resumes_to_the_same_numbers(case, tmp_path, capsys):

@@ -116,6 +116,12 @@ def test_what_comes_back_is_not_worse(psi):
     np.testing.assert_allclose(found.wavefunction.parameters, psi.parameters)
 
 
+@pytest.mark.parametrize(("option", "least"), [("stride", 1), ("draws", 4), ("walkers", 2)])
+def test_too_few_samples_are_refused(psi, option, least):
+    with pytest.raises(checks.InputError, match=f"{option}: must be at least {least}, but is 0"):
+        optimize(psi, **{option: 0})
+
+
 def test_nothing_to_optimize_is_refused():
     with pytest.raises(checks.InputError, match="must have Jastrow terms"):
         optimize(SlaterJastrow(ElectronGas(14, 1.0)))

@@ -7,6 +7,7 @@ import pytest
 
 from zitter import checks
 from zitter.qmc import ElectronGas, SlaterJastrow, Trap, U, dmc, twist_grid, variational, vmc
+from zitter.qmc.twists import prepare
 
 TWISTS = [(0.1, 0.25, 0.2), (0.3, 0.1, 0.45)]
 
@@ -71,9 +72,43 @@ def test_grids_of_twists():
     assert len(twist_grid(2)) == 4
     assert len(twist_grid(4, 2)) == 8
     # Equally weighted points integrate every wave below the grid's own frequency to zero.
-    points = np.asarray(twist_grid(4))
-    for wave in ((1, 0, 0), (1, 1, 0), (2, 1, 3)):
-        assert np.mean(np.cos(2 * np.pi * points @ wave)) == pytest.approx(0, abs=1e-12)
+    for count, waves in ((4, ((1, 0, 0), (1, 1, 0), (2, 1, 3))), (3, ((1, 0, 0), (1, 2, 0)))):
+        points = np.asarray(twist_grid(count))
+        assert np.min(np.max(np.abs(points), axis=1)) > 0  # Γ is none of them
+        assert np.max(np.abs(points)) < 0.5
+        for wave in waves:
+            assert np.mean(np.cos(2 * np.pi * points @ wave)) == pytest.approx(0, abs=1e-12)
+    assert len(twist_grid(3)) == 27
+    assert twist_grid(1, 2) == [(0.25, 0.25)]
+
+
+def test_the_table_of_twists_drops_the_transient_of_the_average():
+    """Two twists whose first blocks are far off, and exact afterwards but for small noise."""
+    gas = ElectronGas(4, 10.0, allow_open_shell=True)
+    _, twists = prepare(SlaterJastrow(gas), TWISTS)
+    noise = 1e-3 * np.random.default_rng(0).normal(size=(100, 2))
+    energy = np.array([1.0, 3.0]) + noise
+    energy[:10] += 5.0
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, size=(100, 2))
+    averaged, start, told = twists.average({"energy": energy}, weights)
+    assert 10 <= start <= 50
+    kept = slice(start, None)
+    means = np.sum((weights * energy)[kept], 0) / np.sum(weights[kept], 0)
+    assert [row["energy"] for row in told["twists"]] == pytest.approx(means, rel=1e-12)
+    assert np.mean(averaged["energy"][kept]) == pytest.approx(means.mean(), rel=1e-12)
+
+
+def test_a_number_of_twists_is_a_grid():
+    psi = SlaterJastrow(ElectronGas(2, 5.0))
+    _, grid = prepare(psi, 2)
+    assert grid.vectors == tuple(twist_grid(2))
+    with pytest.raises(checks.InputError, match=r"twists.1: must have shape \(3\)"):
+        vmc(psi, twists=[(0.1, 0.2, 0.3), (0.1,)])
+    for wrong in (0.25, "Γ", True):
+        with pytest.raises(checks.InputError, match="twists: must be a list of twists"):
+            vmc(psi, twists=wrong)
+    with pytest.raises(checks.InputError, match="twists: must be at least 1, but is 0"):
+        vmc(psi, twists=0)
 
 
 def test_twists_need_plane_waves():

@@ -24,6 +24,7 @@ from zitter.qmc import (
     variational,
     vmc,
 )
+from zitter.qmc.runs import Run
 from zitter.qmc.sweep import DriftDiffusion, GaussianSteps, _offer
 
 HARTREE_FOCK = {
@@ -63,7 +64,7 @@ def test_without_jastrow_vmc_is_hartree_fock(system, blocks):
     gas = ElectronGas(n, 10.0, dimension, lattice)
     out, exact = vmc(SlaterJastrow(gas), walkers=256, blocks=blocks), gas.hartree_fock()[0]
     assert out.energy_error <= 2e-4 * (1 if n > 10 else 2)  # small cells fluctuate more
-    assert abs(out.energy - exact) <= 2 * out.energy_error
+    assert abs(out.energy - exact) <= 4 * out.energy_error
     # Plane waves are eigenfunctions of the kinetic energy: no variance there at all.
     assert np.ptp(out.traces["kinetic"]) < 1e-10
     assert out.info["determinant_drift"] < 1e-8
@@ -74,7 +75,7 @@ def test_without_jastrow_vmc_is_hartree_fock(system, blocks):
 def test_without_jastrow_vmc_is_hartree_fock_for_larger_cells(system):
     out, exact = run_hartree_fock(system, 5.0, 256, 300)
     assert out.energy_error <= 2e-4
-    assert abs(out.energy - exact) <= 2 * out.energy_error
+    assert abs(out.energy - exact) <= 4 * out.energy_error
 
 
 @pytest.mark.slow
@@ -83,7 +84,7 @@ def test_without_jastrow_vmc_is_hartree_fock_at_every_density(rs, blocks):
     """Error bars grow as 1/r_s, and the number of blocks with them."""
     out, exact = run_hartree_fock(("sc", 3, 14), rs, 256, blocks)
     assert out.energy_error <= 2e-4
-    assert abs(out.energy - exact) <= 2 * out.energy_error
+    assert abs(out.energy - exact) <= 4 * out.energy_error
 
 
 def test_the_gas_without_interaction_has_no_variance():
@@ -214,6 +215,69 @@ def test_a_stopped_run_resumes_to_the_same_numbers(tmp_path, monkeypatch):
     np.testing.assert_array_equal(resumed.traces["energy"], whole.traces["energy"])
     np.testing.assert_array_equal(resumed.positions, whole.positions)
     assert not folder.exists()
+
+
+def test_estimators_drop_the_transient_of_the_energy():
+    psi = SlaterJastrow(ElectronGas(2, 5.0))
+    options = (2, 60, [StructureFactor(1)], 0, None, None, (), None, 30.0, False, False)
+    run = Run.checked(psi, *options)
+    noise = np.random.default_rng(0).normal(size=60)
+    transient = np.exp(-np.arange(60) / 4)
+    records = {
+        "energy": 0.01 * noise + 10 * transient,
+        "variance": np.ones(60),
+        "acceptance": np.ones(60),
+        "structure_factor": (0.5 + 7.0 * transient)[:, None],
+    }
+    walkers = variational.first_states(run).walkers
+    out = run.finish(records, np.ones(60), walkers, {"method": "VMC"})
+    assert out.start > 8
+    kept = 0.5 + 7.0 * np.mean(transient[out.start :])
+    assert out.estimators["structure_factor"]["mean"] == pytest.approx(kept, rel=1e-12)
+
+
+def test_what_belongs_to_a_run_is_in_its_signature(tmp_path):
+    """Resuming compares estimators and starting positions by value."""
+    psi = SlaterJastrow(ElectronGas(2, 5.0))
+    start = np.asarray(psi.system.start(jax.random.PRNGKey(0), 4))
+
+    def signed(estimators, start):
+        run = Run.checked(psi, 4, 4, estimators, 0, None, start, (), tmp_path, 30.0, False, False)
+        return run._keeper("", "vmc").signature
+
+    known = signed([PairCorrelation(10)], start)
+    assert signed([PairCorrelation(10)], start.copy()) == known
+    others = [
+        signed([PairCorrelation(20)], start),
+        signed([StructureFactor(10)], start),
+        signed([PairCorrelation(10)], start + 1e-9),
+        signed([PairCorrelation(10)], None),
+        signed([], start),
+    ]
+    assert len({known, *others}) == 6
+
+
+@pytest.mark.parametrize(
+    ("estimators", "sentence"),
+    [
+        (PairCorrelation(), "estimators: must be a list of Estimators"),
+        (["PairCorrelation"], "estimators.0: must be an Estimator, but is 'PairCorrelation'"),
+        ([PairCorrelation(), PairCorrelation(9)], "estimators.1: must not be a second PairCorr"),
+    ],
+)
+def test_estimators_that_cannot_be_used(estimators, sentence):
+    with pytest.raises(checks.InputError, match=sentence):
+        vmc(SlaterJastrow(ElectronGas(2, 5.0)), estimators=estimators)
+
+
+def test_units_in_files():
+    gas = SlaterJastrow(ElectronGas(2, 5.0))
+    out = vmc(gas, walkers=8, blocks=4, equilibration=10, estimators=[PairCorrelation(4)])
+    units = {name: item.units for name, item in out.dataset().variables.items()}
+    assert units["energy"] == units["kinetic"] == out.units
+    assert (units["variance"], units["acceptance"]) == ("hartree^2", "1")
+    assert (units["pair_correlation__x"], units["pair_correlation__mean"]) == ("bohr", "1")
+    assert "rests on" in out.summary()  # four blocks say little about their own error
 
 
 def test_single_precision_agrees():

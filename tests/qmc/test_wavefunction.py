@@ -157,3 +157,11 @@ def test_input_that_cannot_work_is_refused_in_one_sentence(make, sentence):
 def test_an_open_shell_may_be_asked_for():
     gas = ElectronGas(16, 1.0, allow_open_shell=True)
     assert gas.spins == (8, 8)
+
+
+def test_jastrow_terms_that_cannot_be_used():
+    gas = ElectronGas(2, 1.0)
+    with pytest.raises(checks.InputError, match="jastrow: must be a list of JastrowTerms"):
+        SlaterJastrow(gas, U(order=4))
+    with pytest.raises(checks.InputError, match="jastrow: must hold one term with Kato's cusps"):
+        SlaterJastrow(gas, [U(order=4), P(stars=1), U(order=6)])

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 
 import zitter as zt
 from zitter.operators.kronecker import angular_matrices
 from zitter.reproduce import dirac_laser as paper
-from zitter.reproduce.dirac_memory import nonzero_entries
+from zitter.reproduce.dirac_memory import nonzero_entries, stored_bytes
+from zitter.spectra import (
+    MomentumDistribution,
+    MomentumGrid,
+    spinor_levels,
+    strong_field_distribution,
+)
 
 TINY = paper.Size(cycles=2, rmax=8.0, splines=30, kappa_max=2, lmax=2, steps=20)
 
@@ -50,3 +57,31 @@ def test_the_full_run_keeps_what_is_done(tmp_path, monkeypatch):
 def test_default_run_is_as_expected():
     report = paper.run()
     assert report.ok, [row for row in report.rows if not row.ok]
+
+
+def test_stored_bytes_count_the_levels():
+    """Their share against the arrays themselves: two more splines add their levels and little."""
+    basis = zt.SpinorBasis(zt.RadialBSplines(24, 7, 5.0), 3)
+    H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), basis)
+    levels = sum(x.nbytes for x in jax.tree.leaves(spinor_levels(H)))
+    unknowns, kappas = basis.shape[1], len(basis.distinct_kappas)
+    assert levels == 8 * kappas * unknowns * (unknowns + 1)
+    states = 16 * basis.size
+    assert stored_bytes(basis, 2) > levels + 20 * states
+    assert stored_bytes(basis, 2, 5) - stored_bytes(basis, 2, 3) == 18 * states
+
+
+def test_a_push_backwards_or_another_yield_is_told():
+    """The rows beside the strong-field approximation, with itself, mirrored, and twice as much."""
+    grid = MomentumGrid.spheres(np.linspace(7.5, 12.5, 61), 16, 8)
+    pulse = paper.pulse_of(paper.SMALL, 600.0)
+    model = strong_field_distribution(pulse, grid)
+    mirrored = MomentumDistribution(grid, model.density[:, ::-1])
+    twice = MomentumDistribution(grid, 2 * model.density)
+    found = {
+        name: [row.ok for row in paper._compared(d, model, 137.036, "test")["rows"]]
+        for name, d in (("same", model), ("mirrored", mirrored), ("twice", twice))
+    }
+    assert found["same"] == [True, True, True]
+    assert found["mirrored"][1:] == [True, False]
+    assert found["twice"] == [True, False, True]

@@ -85,6 +85,14 @@ def test_peaks_are_found_and_missed():
     assert not any(row.ok for row in paper._peaks(wrong, pulse, paper.SMALL))
 
 
+def test_a_ripple_at_the_right_place_is_no_peak():
+    """A peak 0.3 photons away with a small bump where it should be."""
+    right, pulse = made_spectrum()
+    pes, _ = made_spectrum(0.3 * float(pulse.frequency))
+    rippled = PhotoelectronSpectrum(pes.energies, pes.per_l + 0.01 * right.per_l, pes.l)
+    assert not any(row.ok for row in paper._peaks(rippled, pulse, paper.SMALL))
+
+
 def test_a_spectrum_off_by_eye_is_told():
     right, _ = made_spectrum()
     off = PhotoelectronSpectrum(right.energies, 0.25 * right.per_l, right.l)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import zitter as zt
 from zitter import spectra
+from zitter.spectra import ConvergenceWarning
 
 OMEGA = 0.057
 TIMES = np.linspace(0.0, 8 * 2 * np.pi / OMEGA, 4001)
@@ -74,8 +77,22 @@ def test_focal_average_of_a_power(power):
     assert thin == pytest.approx(1 / power, rel=1e-6)
 
 
+def test_focal_average_tells_where_the_scan_decides():
+    """One photon: the whole focus has no finite signal, a slice has."""
+    intensities = np.geomspace(1e-2, 1.0, 9)
+    # ∫ (2I + 1)√(1 − I)/I^{3/2} dI: the decade below 0.01 adds 2(√1000 − √100)(1 + O(0.01)) to 19.7
+    with pytest.warns(ConvergenceWarning, match=r"below its first intensity would add 2\.2 of"):
+        spectra.focal_average(intensities, intensities)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        thin = spectra.focal_average(intensities, intensities, "slice")
+        spectra.focal_average(intensities, intensities**3)
+        spectra.focal_average(intensities, np.zeros(9))
+    assert thin == pytest.approx(0.99, rel=1e-12)
+
+
 def test_focal_average_keeps_the_axes_of_spectra():
-    intensities = np.geomspace(0.1, 1.0, 5)
+    intensities = np.geomspace(1e-3, 1.0, 5)
     values = np.stack([intensities**2, intensities**3], axis=1)
     assert spectra.focal_average(intensities, values).shape == (2,)
     with pytest.raises(zt.InputError, match="intensities: must be positive and rise"):

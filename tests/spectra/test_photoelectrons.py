@@ -172,6 +172,8 @@ def test_warnings_say_the_numbers(states, final):
 def test_refusals(atom, states, final):
     with pytest.raises(zt.InputError, match="psi: must have the shape of the basis"):
         spectra.ionization_yield(states, np.zeros((2, 2)))
+    with pytest.raises(zt.InputError, match=r"must be an EigenBasis, but is a Hamiltonian$"):
+        spectra.photoelectron_spectrum(atom, final)
     with pytest.raises(zt.InputError, match="energies: must be positive"):
         spectra.angular_spectrum(atom, states.on_parent(final), [-0.1])
     with pytest.raises(zt.InputError, match="over the centrifugal barrier of l = 30"):

@@ -182,6 +182,13 @@ def test_refusals():
         rsfa.volkov_amplitudes(
             zt.SineSquared(amplitude=1, frequency=1, cycles=3, polarization="z"), MOMENTA
         )
+    with pytest.raises(zt.InputError, match="must leave no vector potential behind"):
+        rsfa.strong_field_distribution(
+            zt.HalfCycle(amplitude=1.0, duration=1.0, polarization="x"),
+            MomentumGrid.spheres([1.0, 2.0], 4, 4),
+        )
+    with pytest.raises(zt.InputError, match="duration is infinite"):
+        rsfa.volkov_amplitudes(zt.Static(amplitude=1.0, ramp=1.0, polarization="x"), MOMENTA)
     with pytest.raises(zt.InputError, match="momenta"):
         rsfa.volkov_amplitudes(pulse(), [1.0, 2.0])
     with pytest.raises(zt.InputError, match="charge"):
@@ -220,3 +227,15 @@ def _stretched_end(light: zt.SineSquared, p: np.ndarray, light_cone: np.ndarray)
     a = np.asarray(light.vector_potential(0.5 * duration * (x + 1)))
     along, quiver = (0.5 * duration * np.sum(w * f) for f in (a, 0.5 * a**2))
     return np.exp(1j * C / light_cone * (p[:, 0] * along + quiver))
+
+
+def test_every_way_to_say_x_is_one():
+    """Two components, or none, are as good as the name; DiracLight takes the same."""
+    shape = {"amplitude": 600.0, "frequency": 50.0, "cycles": 3}
+    named, *others = (
+        zt.SineSquared(**shape, polarization=axis) for axis in ("x", [1.0, 0.0], None)
+    )
+    expected = rsfa.volkov_amplitudes(named, MOMENTA)
+    for other in others:
+        np.testing.assert_array_equal(rsfa.volkov_amplitudes(other, MOMENTA), expected)
+        zt.DiracLight(other, 2)

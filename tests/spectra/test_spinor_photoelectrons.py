@@ -97,3 +97,34 @@ def test_refusals(levels):
     spectrum = spectra.SpinorSpectrum(np.arange(5.0), np.ones((1, 5)), np.array([-1]))
     with pytest.raises(zt.InputError, match="end: must leave at least two energies"):
         spectra.spectrum_error(spectrum, spectrum, 3.5)
+
+
+def test_the_first_free_level_of_a_kappa_without_bound_states():
+    """Its lower neighbor is a positron: the density there follows from the level above it."""
+    basis = zt.SpinorBasis(zt.RadialBSplines(30, 7, 10.0), 5, 0.5)
+    levels = spectra.spinor_levels(zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), basis))
+    place = list(basis.distinct_kappas).index(5)
+    energies = np.asarray(levels.energies)[place, : levels.sizes[place]]
+    first = int(np.searchsorted(energies, 0.0))
+    assert energies[first - 1] < -(basis.c**2)  # l = 5 has no bound state within 10 bohr
+    rows = np.zeros(basis.shape, complex)
+    rows[basis.channel(5, 0.5), first] = 1.0
+    found = spectra.spinor_spectrum(levels, levels.to_splines(rows), [energies[first]])
+    spacing = energies[first + 1] - energies[first]
+    assert found.total[0] == pytest.approx(1 / spacing, rel=1e-10)
+    # Levels of a sphere, j₅(kr) = 0 at 9.356 and 12.967, shifted by 1/r alike: 0.40 apart.
+    assert spacing == pytest.approx((12.967**2 - 9.356**2) / 200, rel=0.1)
+
+
+def test_what_is_no_basis_or_grid_is_refused(levels, ground):
+    grid = spectra.MomentumGrid.spheres([1.0, 2.0], 4, 4)
+    with pytest.raises(zt.InputError, match="basis: must be a SpinorBasis"):
+        spectra.momentum_distribution(ATOM, ground.states[0], grid)  # type: ignore[arg-type]
+    with pytest.raises(zt.InputError, match="grid: must be a MomentumGrid"):
+        spectra.momentum_distribution(BASIS, ground.states[0], [1.0])  # type: ignore[arg-type]
+
+
+def test_default_spins_agree(ground):
+    """The first of `eigenstates` and the default of the strong-field approximation: μ = ½."""
+    channel = int(np.argmax(np.abs(np.asarray(ground.states[0])).max(axis=1)))
+    assert BASIS.mus[channel] == spectra.HydrogenGroundState().mu == 0.5

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 import zitter as zt
-from zitter.terms.dirac import ground_state_error
+from zitter.terms.dirac import finite_nucleus_error, ground_state_error
 
 KAPPAS = (-1, 1, -2, 2, -3, 3)
 
@@ -186,3 +186,38 @@ def test_solvers_that_need_a_floor_refuse():
         zt.eigenstates(driven.at(0.5), 1)
     with pytest.raises(zt.Unsupported, match="SpinorBasis"):
         zt.discretize(zt.Model([zt.Dirac()]), zt.Grid(64, 0.2))
+
+
+@pytest.mark.parametrize("nucleus", [zt.UniformNucleus, zt.FermiNucleus])
+def test_too_few_splines_for_a_nucleus_of_finite_size(nucleus):
+    """The estimate against the level's error; the caller is where the warning points."""
+    term = nucleus(92, "5.86 fm")
+    fine = atom(term, n=110, rmax=1.5, first=1e-6, kappa_max=1)
+    energies, _ = zt.spinor_states(fine, -1)
+    exact = energies[energies > -(fine.basis.c**2)][0]
+    for n, knots in ((100, "linear"), (60, "exponential")):
+        radial = zt.RadialBSplines(n, 7, 2.0, knots, first=1e-5)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            H = zt.discretize(zt.Model([zt.Dirac(), term]), zt.SpinorBasis(radial, 1))
+        energies, _ = zt.spinor_states(H, -1)
+        found = abs(energies[energies > -(H.basis.c**2)][0] / exact - 1)
+        assert bool(seen) == (found > 1e-4) == (knots == "linear")
+        estimate = finite_nucleus_error(radial, H.basis.c, 92, float(term.rms), term.central)
+        if seen:
+            assert found / 4 < estimate < 4 * found
+            assert seen[0].filename == __file__ and "Z = 92" in str(seen[0].message)
+        else:
+            assert estimate < 1e-7
+
+
+def test_terms_of_schroedinger_name_those_of_dirac():
+    basis = zt.SpinorBasis(zt.RadialBSplines(12, 7, 5.0), 1)
+    pulse = zt.SineSquared(amplitude=1.0, frequency=50.0, cycles=3)
+    for term, words in (
+        (zt.Kinetic(), r"use Dirac\(\)"),
+        (zt.LengthGauge(pulse), "use DiracLight"),
+        (zt.VelocityGauge(pulse), "use DiracLight"),
+    ):
+        with pytest.raises(zt.Unsupported, match=words):
+            zt.discretize(zt.Model([term]), basis)

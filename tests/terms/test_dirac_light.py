@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,6 +14,7 @@ import zitter as zt
 from zitter.operators import spinor_light
 from zitter.operators.kronecker import Kronecker, assembled
 from zitter.operators.spinor_light import points
+from zitter.terms.dirac_light import FewComponentsWarning, ResidualPotentialWarning
 
 PULSE = zt.SineSquared(
     amplitude=100.0, frequency=50.0, cycles=15, cep=0.3, phase_origin="start", polarization="x"
@@ -185,3 +188,27 @@ def test_small_boxes_are_warned_of():
     slow = zt.SineSquared(amplitude=1.0, frequency=0.05, cycles=4)
     with pytest.warns(UserWarning, match="reach of the pulse"):
         hamiltonian(basis, slow, 2)
+
+
+def test_few_components_are_warned_of():
+    """ωr/c + 3 with r = 7.5 bohr, the path of one-photon electrons: 2.7 + 3."""
+    basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 20.0), 1)
+    pulse = zt.SineSquared(amplitude=1.0, frequency=50.0, cycles=6, polarization="x")
+    with pytest.warns(FewComponentsWarning, match="take lmax = 5 or more") as seen:
+        hamiltonian(basis, pulse, 4)
+    assert {warning.filename for warning in seen} == {__file__}
+    for enough in (5, 0):  # 0 is the dipole approximation
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FewComponentsWarning)
+            hamiltonian(basis, pulse, enough)
+            # ωr/c = 0.007: what one component leaves out is (ωr/c)²/3.
+            hamiltonian(basis, zt.SineSquared(amplitude=1e-3, frequency=0.05, cycles=2), 1)
+
+
+def test_a_vector_potential_that_stays_is_warned_of():
+    basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 20.0), 1)
+    with pytest.warns(ResidualPotentialWarning, match="A is not zero after the pulse but 1 of"):
+        hamiltonian(basis, zt.HalfCycle(amplitude=1.0, duration=1.0, polarization="x"), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResidualPotentialWarning)
+        hamiltonian(basis, PULSE, 2)

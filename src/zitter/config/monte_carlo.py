@@ -11,7 +11,7 @@ from zitter import checks, qmc
 from zitter.config.case import SETTINGS
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
-from zitter.qmc.diffusion import check_timestep
+from zitter.qmc import diffusion, optimization, variational
 from zitter.qmc.runs import Run
 
 VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc, "dmc": qmc.dmc}
@@ -51,9 +51,14 @@ def assemble_monte_carlo(document: Document) -> MonteCarloCase:
     optimize = []
     for i, stage in enumerate(stages):
         key = f"optimize.{i}" if len(stages) > 1 else "optimize"
-        optimize.append(_options(builder, key, checks.instance(key, stage, dict), qmc.optimize))
+        options = _options(builder, key, checks.instance(key, stage, dict), qmc.optimize)
         if not psi.terms:
             raise checks.InputError(key, "must not be given where wavefunction.jastrow is empty")
+        try:
+            _checked(optimization.check_options, psi, "optimize", options)
+        except checks.InputError as error:
+            raise error.under(key) from None
+        optimize.append(options)
     runs = {}
     for verb in ("vmc", "dmc"):
         if verb in table:
@@ -71,16 +76,15 @@ def assemble_monte_carlo(document: Document) -> MonteCarloCase:
 
 def checked_run(psi: qmc.SlaterJastrow, verb: str, options: dict[str, Any]) -> Run:
     """What a verb makes of its options, or refuses."""
+    _checked(variational.check_pace if verb == "vmc" else diffusion.check_pace, psi, verb, options)
+    return _checked(Run.checked, psi, verb, options)
+
+
+def _checked(check: Callable[..., Any], psi: Any, verb: str, options: dict[str, Any]) -> Any:
+    """A check that a verb itself makes, on the options it would have."""
     given = {p.name: p.default for p in inspect.signature(VERBS[verb]).parameters.values()}
-    given |= options
-    shared = [name for name in inspect.signature(Run.checked).parameters if name != "psi"]
-    if verb == "dmc":
-        timestep = checks.positive("timestep", given["timestep"], "time")
-        check_timestep(psi, float(timestep))
-    for name, least in (("stride", 1), ("steps", 1), ("equilibration", 1)):
-        if given.get(name) is not None:
-            checks.integer(name, given[name], least)
-    return Run.checked(psi, **{name: given[name] for name in shared})
+    given |= {**options, "psi": psi}
+    return check(**{name: given[name] for name in inspect.signature(check).parameters})
 
 
 def _wavefunction(builder: Builder, table: dict[str, Any], system: qmc.System) -> Any:
@@ -93,8 +97,13 @@ def _wavefunction(builder: Builder, table: dict[str, Any], system: qmc.System) -
     try:
         psi = qmc.SlaterJastrow(system, **options)
         if parameters is not None:
-            file = checks.instance("parameters", parameters, str)
-            psi = psi.load_parameters(builder.folder / file)
+            file = builder.folder / checks.instance("parameters", parameters, str)
+            if not file.is_file():
+                raise checks.InputError("parameters", f'must name a file, but "{file}" is none')
+            try:
+                psi = psi.load_parameters(file)
+            except checks.InputError as error:
+                raise checks.InputError("parameters", error.message) from None
     except checks.InputError as error:
         raise error.under("wavefunction") from None
     return psi

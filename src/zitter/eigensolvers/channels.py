@@ -64,7 +64,7 @@ def _refined(matrix: np.ndarray, overlap: np.ndarray, states: np.ndarray):
 def eigenbasis(
     H: Hamiltonian, states: int | None = None, energy_max: float | str | None = None
 ) -> EigenBasis:
-    """The lowest `states` eigenstates of each l, below `energy_max`, with both dipole forms.
+    """The lowest `states` eigenstates of each l, or all up to `energy_max`, with both dipole forms.
 
     H is the atom without light on a `SphericalBasis` with one m:
     `zt.eigenbasis(zt.discretize(atom, basis), states=640)`.
@@ -72,6 +72,12 @@ def eigenbasis(
     basis, _ = channel_blocks(H)
     if basis.m == "all" or basis.radial.scaling is not None:
         raise Unsupported("an EigenBasis needs one m and a real radial coordinate")
+    if states is not None and energy_max is not None:
+        raise checks.InputError(
+            "states", "must not be given together with energy_max, but both are given"
+        )
+    if states is not None:
+        states = checks.integer("states", states, 1, basis.radial.n)
     energies, vectors = channel_states(H, states)
     sizes = (energies.shape[1],) * len(energies)
     if energy_max is not None:

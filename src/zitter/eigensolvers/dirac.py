@@ -65,12 +65,15 @@ def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
-    """The n lowest electron states over all channels, as arrays of the basis' shape."""
+    """The n lowest electron states over all channels, as arrays of the basis' shape.
+
+    Among equal energies of one κ they come as μ = ½, −½, 3/2, …
+    """
     basis, _ = spinor_blocks(H)
     found: list[tuple[float, int, np.ndarray]] = []
     for size in range(1, basis.kappa_max + 1):
         shell = [item for kappa in (-size, size) for item in _electrons(H, kappa, n)]
-        found = sorted(found + shell, key=lambda item: item[:2])[:n]
+        found = sorted(found + shell, key=lambda item: _rank(basis, *item[:2]))[:n]
         # Energies rise with |κ|: once n states lie below those of this |κ|, no later one can.
         if len(found) == n and found[-1][0] <= min(item[0] for item in shell):
             break
@@ -78,6 +81,11 @@ def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
     for i, (_, channel, vector) in enumerate(found):
         states[i, channel] = vector
     return np.asarray([energy for energy, _, _ in found]), jnp.asarray(states)
+
+
+def _rank(basis: SpinorBasis, energy: float, channel: int) -> tuple[float, ...]:
+    kappa, mu = basis.kappas[channel], basis.mus[channel]
+    return energy, abs(kappa), kappa, abs(mu), -mu
 
 
 def _electrons(H: Hamiltonian, kappa: int, n: int) -> list[tuple[float, int, np.ndarray]]:

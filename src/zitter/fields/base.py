@@ -21,6 +21,8 @@ from zitter.fields import polarization as directions
 if TYPE_CHECKING:
     from zitter.fields.sum import FieldSum
 
+RESIDUAL_SHARE = 1e-4  # of the largest A: what may be left behind by rounding and tables
+
 _NUMBERS = (jax.Array, np.ndarray, np.generic, float, int)
 
 
@@ -89,6 +91,13 @@ class Field(eqx.Module):
         that never ends.
         """
         return self.vector_potential(self.duration)
+
+    @property
+    def residual_share(self) -> float:
+        """|A(`duration`)| over the largest |A(t)|, for a pulse that ends and is not traced."""
+        duration = float(self.duration)
+        peak = np.max(np.abs(self.vector_potential(np.linspace(0.0, duration, 2049))))
+        return float(np.abs(self.residual_vector_potential) / peak) if peak > 0 else 0.0
 
     def __add__(self, other: Field) -> FieldSum:
         from zitter.fields.sum import FieldSum  # a sum is itself a Field

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from jaxtyping import Array
 
 from zitter import checks, units
 from zitter.fields import polarization as directions
+
+# In atomic units, 3.5e22 W/cm²: beyond, a unit was more likely forgotten than meant.
+UNLIKELY_INTENSITY = 1e6
 
 
 class Carrier(eqx.Module):
@@ -83,7 +87,20 @@ def peak_field(amplitude: float | str | None, intensity: float | str | None) -> 
     """E₀ from the one of the two that is given; I = E₀² in atomic units."""
     if only_one("amplitude", amplitude, "intensity", intensity) == "amplitude":
         return checks.positive("amplitude", amplitude, "field")
-    return checks.positive("intensity", intensity, "intensity") ** 0.5
+    value = checks.positive("intensity", intensity, "intensity")
+    warn_of_missing_unit(intensity)
+    return value**0.5
+
+
+def warn_of_missing_unit(intensity: Any) -> None:
+    if isinstance(intensity, str) or checks.is_traced(intensity) or intensity < UNLIKELY_INTENSITY:
+        return
+    given = checks.as_given(intensity)
+    warnings.warn(
+        f"intensity = {given} is in atomic units, {units.to_w_per_cm2(float(intensity)):.2g} "
+        f'W/cm^2; with its unit it would be "{given} W/cm^2"',
+        stacklevel=9,  # the line that makes the pulse
+    )
 
 
 def pulse_length(

@@ -7,10 +7,14 @@ Positive ellipticity turns E from e₁ towards e₂.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zitter import checks
+
+if TYPE_CHECKING:
+    from zitter.fields.base import Field
 
 _NAMED = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -47,3 +51,14 @@ def minor_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
     helper = _NAMED["z"] if major[2] == 0 else _NAMED["y"]
     axis = np.cross(helper, major)
     return axis / np.linalg.norm(axis)
+
+
+def require_along_x(field: Field) -> None:
+    """Refuse light that travels along z and is not linear along x; no polarization means x here."""
+    if not field.is_linear:
+        raise checks.InputError("pulse", "must be linearly polarized, but is not")
+    axis = field.polarization
+    if axis is not None and not np.allclose(major_axis(axis), _NAMED["x"]):
+        raise checks.InputError(
+            "pulse.polarization", f"must be along x (light travels along z), but is {axis}"
+        )

@@ -173,7 +173,7 @@ def angular_element(kappa: int, mu: float, other: int, nu: float, lmax: int) -> 
     # σ_x turns the spin over, and P_l keeps m.
     m, weight = (nu + 0.5, up * other_down) if mu > nu else (nu - 0.5, down * other_up)
     l, k = int(angular.orbital(kappa)), int(angular.orbital(other))
-    if max(abs(m), 0) > min(l, k):
+    if abs(m) > min(l, k):
         return np.zeros(lmax + 1)
     return float(weight) * np.asarray([_gaunt(l, k, p, round(m)) for p in range(lmax + 1)])
 

@@ -75,7 +75,7 @@ def _memory(curves: tuple[Any, Any, Any], ax: Axes) -> None:
     ax.semilogy(kappas, 20 * entries / 2**30, "o-", color=_color(1), label="assembled (CSR)")
     ax.semilogy(kappas, stored / 2**30, "o-", color=_color(0), label="zitter")
     ax.set_xlabel("κ_max (223 splines, l_max = 10)")
-    ax.set_ylabel("memory of H (GiB)")
+    ax.set_ylabel("memory of a run, or of H alone if assembled (GiB)")
     ax.legend(fontsize=7, frameon=False)
     style.title(ax, "Memory")
 

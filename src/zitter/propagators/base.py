@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
+from zitter.bases.spinors import SpinorBasis
 from zitter.operators.base import Operator, Unsupported, real_like, total
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
@@ -123,8 +124,11 @@ def require_hermitian(name: str, H: Hamiltonian, remedy: str) -> None:
 
 def require_orthonormal(name: str, H: Hamiltonian) -> None:
     if not H.basis.orthonormal:
+        spinors = isinstance(H.basis, SpinorBasis)
+        instead = "GaussCollocation" if spinors else "AngularSplit (length gauge) or CrankNicolson"
         raise Unsupported(
-            f"{name} needs an orthonormal basis, but {type(H.basis).__name__} has an overlap matrix"
+            f"{name} needs an orthonormal basis, but {type(H.basis).__name__} has an overlap "
+            f"matrix; use {instead}"
         )
 
 

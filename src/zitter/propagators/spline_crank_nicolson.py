@@ -58,6 +58,13 @@ class SplineCrankNicolson(Propagator):
                 "SplineCrankNicolson needs a SpinorBasis and a field-free part that keeps κ and μ; "
                 "elsewhere use CrankNicolson"
             )
+        if jnp.finfo(H.fixed.dtype).bits < 64:
+            # M and its inverse act on Sψ and Vψ alike, so that BiCGSTAB cannot see their rounding.
+            raise Unsupported(
+                "SplineCrankNicolson needs double precision: in single precision the factors of "
+                "S + iΔt/2 H₀ lose 1e-5 of the norm in each step; use GaussCollocation or "
+                "CrankNicolson, or precision = double"
+            )
         return self
 
     def init(self, H, psi, t, dt):

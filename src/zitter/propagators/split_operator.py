@@ -12,7 +12,7 @@ from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spectral import Spectral
 from zitter.operators.sums import Sum, part_of_kind
-from zitter.propagators.base import Exponential
+from zitter.propagators.base import Exponential, require_orthonormal
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
 
 # Strang: V(½) T(1) V(½). Order 4: the six-stage symmetric splitting of
@@ -46,6 +46,7 @@ class SplitOperator(Exponential):
         return self.order
 
     def prepare(self, H: Hamiltonian, t, dt):
+        require_orthonormal("SplitOperator", H)
         moments = [c.at(t[0]) for c in H.changing]
         pieces = [H.fixed, *moments, *([H.absorber] if H.absorber is not None else [])]
         for piece in pieces:

@@ -71,7 +71,7 @@ def dmc(
     *,
     steps: int = 10,
     equilibration: int | None = None,
-    twists: Sequence[Sequence[float]] = (),
+    twists: int | Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
     precision: str | None = None,
@@ -87,18 +87,15 @@ def dmc(
     `equilibration` blocks; without a number, electrons get the time to diffuse over four times the
     distance to their neighbours.
     """
-    timestep = checks.positive("timestep", timestep, "time")
-    steps = checks.integer("steps", steps, 1)
-    check_timestep(psi, float(timestep))
+    timestep = check_pace(psi, timestep, steps, equilibration)
     run = Run.checked(
         psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
         checkpoint_every, resume, progress,
     )  # fmt: skip
     if equilibration is None:
-        needed = 16 * psi.system.length**2 / (psi.system.dimension * float(timestep))
+        needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
         equilibration = int(min(max(math.ceil(needed / steps), 10), 1000))
-    equilibration = checks.integer("equilibration", equilibration, 1)
-    about = ("dmc", float(timestep), steps, equilibration)
+    about = ("dmc", timestep, steps, equilibration)
 
     def context(tune: bool) -> Context:
         count = jnp.asarray(steps, jnp.int32)
@@ -119,12 +116,12 @@ def dmc(
 
     first = variational.first_states(run)
     state = run.settled(blank_state(first, jnp.zeros(first.width.shape)), equilibrate, *about)
-    outcome = run.drive(advance, context(False), state, "DMC", judge, *about)
+    outcome = run.drive(advance, context(False), state, "DMC", judge, steps, *about)
     records = dict(outcome.records)
     weights = np.exp(np.asarray(records.pop("log_weight")))
     info = {
         "method": "DMC",
-        "timestep": float(timestep),
+        "timestep": timestep,
         "steps_per_block": steps,
         "equilibration_blocks": equilibration,
         "seconds": outcome.seconds,
@@ -137,8 +134,16 @@ def counter(state: State) -> Any:
     return state.counts.steps
 
 
-def check_timestep(psi: SlaterJastrow, timestep: float) -> None:
-    """Refuse time steps in which an electron diffuses farther than the next one is away."""
+def check_pace(psi: SlaterJastrow, timestep: Any, steps: Any, equilibration: Any) -> float:
+    """The time step; refuse what `dmc` alone cannot use (no equilibration is its own choice).
+
+    In the longest time step an electron diffuses as far as the next one is away.
+    """
+    checks.instance("psi", psi, SlaterJastrow)
+    timestep = float(checks.positive("timestep", timestep, "time"))
+    checks.integer("steps", steps, 1)
+    if equilibration is not None:
+        checks.integer("equilibration", equilibration, 1)
     length, dimension = psi.system.length, psi.system.dimension
     limit = length**2 / dimension
     if timestep > limit:
@@ -147,6 +152,7 @@ def check_timestep(psi: SlaterJastrow, timestep: float) -> None:
             f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
             f"{length:.3g} to its neighbours (0.01·r_s² is usual), but is {timestep:g}",
         )
+    return timestep
 
 
 def blank_state(vmc: variational.State, trial: Any) -> State:
@@ -251,7 +257,8 @@ def _time_step(context: Context, state: State):
     weights = jnp.exp(log_weights)
     record = _weighted(record, weights)
     population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
-    comb = population < RESAMPLE_BELOW * count
+    # Stuck walkers are replaced at once; if all are, the guard ends the run.
+    comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))
     chosen = jax.lax.cond(
         comb,
         lambda: comb_indices(comb_key, weights),

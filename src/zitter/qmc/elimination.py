@@ -13,13 +13,12 @@ jax-triton is installed; real orbitals).
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from zitter.operators.kernels import triton_calls
 from zitter.qmc.slater import replace_row
 
 
@@ -35,13 +34,9 @@ class Decisions(NamedTuple):
 
 def decide(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
     """T and pairs (walkers, K, K), jastrow and chance (walkers, K), allowed (K,)."""
-    if has_triton() and not jnp.iscomplexobj(T):
+    if triton_calls.has_triton() and not jnp.iscomplexobj(T):
         return decide_triton(T, jastrow, pairs, allowed, chance)
     return decide_xla(T, jastrow, pairs, allowed, chance)
-
-
-def has_triton() -> bool:
-    return jax.default_backend() == "gpu" and importlib.util.find_spec("jax_triton") is not None
 
 
 def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
@@ -74,8 +69,6 @@ def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> D
 
 
 def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
-    import jax_triton  # type: ignore[import-not-found]
-
     from zitter.qmc.elimination_triton import kernel
 
     walkers, k, _ = T.shape
@@ -84,11 +77,9 @@ def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -
     chance = jnp.where(allowed, chance, 2.0)
     many, one = ((walkers, k), jnp.float64), ((walkers,), jnp.float64)
     shapes = [many, many, (T.shape, jnp.float64), one, one]
-    known = inspect.signature(jax_triton.triton_call).parameters
-    name = "out_type" if "out_type" in known else "out_shape"  # changed with jax-triton 0.4
-    out = {name: [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes]}
-    accepted, probability, Q, log, phase = jax_triton.triton_call(
-        T, jastrow, jnp.swapaxes(pairs, 1, 2), chance,
-        kernel=kernel, grid=(walkers,), num_warps=4 if block <= 32 else 8, k=k, block=block, **out,
+    accepted, probability, Q, log, phase = triton_calls.call(
+        kernel, T, jastrow, jnp.swapaxes(pairs, 1, 2), chance,
+        out=[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes],
+        grid=(walkers,), warps=4 if block <= 32 else 8, k=k, block=block,
     )  # fmt: skip
     return Decisions(accepted > 0.5, probability, Q, log, phase)

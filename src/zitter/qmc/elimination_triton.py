@@ -45,8 +45,9 @@ def kernel(
         size = tl.abs(ratio)
         log_ratio = tl.log(size) + tl.sum(tl.where(here, jastrow, 0.0), 0)
         probability = tl.exp(tl.minimum(2 * log_ratio, 0.0))
-        # Comparisons with NaN are false: a ratio that is no number is refused.
-        probability = tl.where(log_ratio > -1e300, probability, 0.0)
+        # Comparisons with NaN are false: a ratio that is infinite or no number is refused.
+        finite = (log_ratio > -1e300) & (log_ratio < 1e300)
+        probability = tl.where(finite, probability, 0.0)
         accept = tl.sum(tl.where(here, chances, 0.0), 0) < probability
         factor = tl.where(accept, 1.0 / tl.where(accept, ratio, 1.0), 0.0)
         change = tl.where(here, row - 1.0, row)

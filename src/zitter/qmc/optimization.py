@@ -108,11 +108,7 @@ def optimize(
         from zitter.qmc.linear_method import LinearMethod
 
         method = LinearMethod()
-    checks.instance("method", method, Method)
-    checks.integer("walkers", walkers, 2)
-    checks.integer("draws", draws, 4)
-    if not psi.terms:
-        raise checks.InputError("psi", "must have Jastrow terms to optimize, but has none")
+    check_options(psi, method, walkers, draws, stride, seed)
     divisor, units = psi.system.units
     state = variational.first_state(psi, walkers, seed, jnp.float64)
     state, _, _ = _draw(psi, state, 16, stride, True, "equilibrating", progress)
@@ -138,6 +134,19 @@ def optimize(
     best = int(np.nanargmin(scores))
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     return Optimization(final, history, best, type(method).__name__, units)
+
+
+def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, seed: Any) -> None:
+    """Refuse what `optimize` cannot use; no method is its own choice."""
+    checks.instance("psi", psi, SlaterJastrow)
+    if method is not None:
+        checks.instance("method", method, Method)
+    checks.integer("walkers", walkers, 2)
+    checks.integer("draws", draws, 4)
+    checks.integer("stride", stride, 1)
+    checks.integer("seed", seed, 0)
+    if not psi.terms:
+        raise checks.InputError("psi", "must have Jastrow terms to optimize, but has none")
 
 
 def _restarted(psi: SlaterJastrow, state: variational.State) -> variational.State:

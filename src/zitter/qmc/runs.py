@@ -16,8 +16,9 @@ import numpy as np
 from zitter import checks, loop, runtime
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
-from zitter.qmc.samples import Samples, make_samples
-from zitter.qmc.wavefunction import SlaterJastrow, Walker
+from zitter.qmc.samples import OTHERS, Samples
+from zitter.qmc.statistics import equilibration
+from zitter.qmc.wavefunction import SlaterJastrow, Walker, listed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,13 +61,21 @@ class Run:
             given = checks.array("start", start, shape)
             start = jnp.asarray(given[np.arange(count) % len(given)])
         shifts = None
-        if len(twists):
+        twists = twists.tolist() if hasattr(twists, "tolist") else twists
+        if twists not in ([], ()):
             psi, shifts = twisted.prepare(psi, twists)
+        listed("estimators", estimators, Estimator)
+        prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
+        names = [e.name for e in prepared]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                kind = type(estimators[position]).__name__
+                raise checks.InputError(f"estimators.{position}", f"must not be a second {kind}")
         return cls(
             psi,
             count,
             checks.integer("blocks", blocks, 4),
-            tuple(estimator.prepare(psi.system) for estimator in estimators),
+            prepared,
             checks.integer("seed", seed, 0),
             pair_dtype(precision),
             start,
@@ -115,20 +124,22 @@ class Run:
         kept.save(0, ready, 0, loop.Piece([], {}))
         return ready
 
-    def drive(self, step: Any, context: Any, state: Any, label: str, guard: Any, *about: Any):
-        """The blocks that are measured, with checkpoints."""
+    def drive(
+        self, step: Any, context: Any, state: Any, label: str, guard: Any, steps: int, *about: Any
+    ):
+        """The blocks that are measured, each of so many `steps`, with checkpoints."""
         saved = None if self.checkpoint is None else self._keeper("", *about)
         return loop.drive(
             step, context, state, self.blocks, label=label, guard=guard, checkpoint=saved,
-            resume=self.resume, progress=self.progress,
+            resume=self.resume, progress=self.progress, counted=steps,
         )  # fmt: skip
 
     def _keeper(self, name: str, *about: Any) -> loop.Checkpoint:
         assert self.checkpoint is not None
         found = signature(
-            self.psi, self.twists, self.walkers, self.seed, str(self.dtype), self.start is None,
-            [type(e).__name__ for e in self.estimators], *about,
-        )  # fmt: skip
+            (self.psi, self.estimators, self.start),
+            *(self.twists, self.walkers, self.seed, str(self.dtype), *about),
+        )
         return loop.Checkpoint(self.checkpoint / name, self.every, found)
 
     def finish(
@@ -141,7 +152,7 @@ class Run:
         divisor, units = self.psi.system.units
         records = {name: np.asarray(values) for name, values in records.items()}
         for name in records:
-            if name not in PLAIN and not any(name == e.name for e in self.estimators):
+            if name not in OTHERS and not any(name == e.name for e in self.estimators):
                 records[name] = records[name] / divisor
         r = np.asarray(walkers.r)
         info = {
@@ -153,17 +164,20 @@ class Run:
             **runtime.describe(),
             "precision": self.precision,
         }
-        if self.twists is not None:
-            records, weights, told = self.twists.average(records, np.asarray(weights))
+        if self.twists is None:
+            start = equilibration(records["energy"])
+        else:
+            records, start, told = self.twists.average(records, np.asarray(weights))
+            weights = np.ones(self.blocks)
             notes = [*info.pop("notes", []), *told.pop("notes")]
             info |= {**told, "notes": notes}
             r = r.reshape(-1, *r.shape[2:])
-        measured = {e.name: e.finalize(records.pop(e.name), weights) for e in self.estimators}
-        return make_samples(records, weights, units, info, measured, r)
-
-
-# Records that are not energies.
-PLAIN = ("variance", "acceptance", "population", "effective_timestep")
+        # All that is measured drops the same transient.
+        measured = {
+            e.name: e.finalize(records.pop(e.name)[start:], weights[start:])
+            for e in self.estimators
+        }
+        return Samples(records, weights, start, units, info, measured, r)
 
 
 def pair_dtype(precision: str | None) -> Any:
@@ -175,11 +189,12 @@ def pair_dtype(precision: str | None) -> Any:
     return jnp.float64 if precision == "double" else jnp.float32
 
 
-def signature(psi: SlaterJastrow, *rest: Any) -> str:
-    """What must be equal for a resume to continue the same run."""
+def signature(tree: Any, *rest: Any) -> str:
+    """What must be equal for a resume to continue the same run: Ψ and other trees, by value."""
     digest = hashlib.sha256(repr(rest).encode())
-    arrays, static = eqx.partition(psi, eqx.is_array_like)
+    arrays, static = eqx.partition(tree, eqx.is_array_like)
     for leaf in jax.tree.leaves(arrays):
+        digest.update(repr(np.shape(leaf)).encode())
         digest.update(np.asarray(leaf).tobytes())
     digest.update(str(jax.tree.structure(static)).encode())
     return digest.hexdigest()

@@ -10,9 +10,22 @@ from typing import Any
 import numpy as np
 
 from zitter import io, solution
-from zitter.qmc.statistics import Estimate, equilibration, reblock, with_error
+from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
 
 KIND = "monte carlo"
+# Traces that are not energies in the system's units: (unit, label).
+OTHERS = {
+    "variance": ("hartree^2", "variance of the local energy of all electrons"),
+    "acceptance": ("1", "accepted fraction of moves"),
+    "population": ("1", "effective number of walkers"),
+    "effective_timestep": ("a.u.", "effective time step"),
+}
+# Abscissas of the estimators; momenta are in units of the Fermi wave vector.
+ABSCISSAS = {
+    "pair_correlation": ("bohr", "distance"),
+    "structure_factor": ("1/bohr", "wave vector"),
+    "momentum_density": ("1", "wave vector / Fermi wave vector"),
+}
 
 
 @dataclasses.dataclass
@@ -82,7 +95,7 @@ class Samples:
             if name in ("energy", "variance", "acceptance", "population"):
                 continue
             part = self.estimate(name)
-            unit = self.units if self._is_energy(name) else ""
+            unit = OTHERS[name][0] if name in OTHERS else self.units
             shown = with_error(part.mean, part.error)
             lines.append(f"  {name.replace('_', ' '):<22} {shown} {unit}".rstrip())
         variance = self.estimate("variance")
@@ -110,10 +123,12 @@ class Samples:
             text = "left out" if found is None else with_error(found, row["error"])
             lines.append(f"  {f'twist ({shown})':<22} {text}")
         lines += [f"  note: {note}" for note in self.info.get("notes", [])]
+        if energy.blocks < FEW_BLOCKS:
+            lines.append(
+                f"  note: the error bar rests on {energy.blocks} stretches of the run only and is "
+                "itself uncertain: take more blocks"
+            )
         return "\n".join(lines)
-
-    def _is_energy(self, name: str) -> bool:
-        return name not in ("effective_timestep",)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -121,13 +136,15 @@ class Samples:
     def dataset(self) -> io.Dataset:
         v = {"block": io.Variable(np.arange(len(self.weights)), ("block",), "1", "block")}
         for name, trace in self.traces.items():
-            v[name] = io.Variable(trace, ("block",), self.units if self._is_energy(name) else "1")
+            unit, label = OTHERS.get(name, (self.units, name.replace("_", " ")))
+            v[name] = io.Variable(trace, ("block",), unit, label)
         v["weight"] = io.Variable(self.weights, ("block",), "1", "weight of the block")
         for name, parts in self.estimators.items():
             for part, values in parts.items():
                 label = f"{name}__{part}"
                 dims = (f"{name}__x",) if values.ndim == 1 else (f"{name}__row", f"{name}__x")
-                v[label] = io.Variable(values, dims, "a.u.", f"{name}: {part}")
+                unit, about = ABSCISSAS.get(name, ("a.u.", "x")) if part == "x" else ("1", part)
+                v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
         if self.positions is not None:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
@@ -174,19 +191,6 @@ class Samples:
             positions,
             str(data.attributes.get("input", "")),
         )
-
-
-def make_samples(
-    traces: dict[str, np.ndarray],
-    weights: np.ndarray,
-    units: str,
-    info: dict[str, Any],
-    estimators: dict[str, dict[str, np.ndarray]],
-    positions: np.ndarray,
-) -> Samples:
-    """Samples whose start was found from the energy trace itself."""
-    start = equilibration(traces["energy"])
-    return Samples(traces, weights, start, units, info, estimators, positions)
 
 
 solution.KINDS[KIND] = Samples

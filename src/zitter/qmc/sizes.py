@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
-from zitter import loop
+from zitter import checks, loop
 from zitter.qmc import diffusion, variational
 from zitter.qmc.runs import Run
 
@@ -54,7 +54,7 @@ def _block(run: Run, verb: str, options: dict[str, Any]) -> tuple[Any, Any, Any]
         step = run.over_twists(variational.step, variational.counter)
         return step, context, eqx.filter_eval_shape(first)
     count = jnp.asarray(options.get("steps", 10), jnp.int32)
-    tau = jnp.asarray(float(options["timestep"]))
+    tau = jnp.asarray(checks.positive("timestep", options["timestep"], "time"))
     fixed = diffusion.Context(run.psi, tau, count, no, run.estimators, run.dtype)
     blank = lambda: diffusion.blank_state(s := first(), jnp.zeros(s.width.shape))  # noqa: E731
     step = run.over_twists(diffusion.step, diffusion.counter)

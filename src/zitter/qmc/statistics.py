@@ -3,7 +3,9 @@
 Flyvbjerg and Petersen, J. Chem. Phys. 91, 461 (1989): averaging neighbours in pairs leaves the
 mean and makes the samples less correlated; the naive error grows until the blocks are independent.
 Lee, Zhang and Drummond (Phys. Rev. E 83, 066706) choose the shortest block length B with
-B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the error bar itself.
+B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the error bar itself. Error
+bars hold the truth in 68.3 % of all runs: an error from m blocks is multiplied by the quantile of
+Student's t with m − 1 degrees of freedom (1.32 for three blocks, 1.06 for ten).
 """
 
 from __future__ import annotations
@@ -13,6 +15,11 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
+
+ONE_SIGMA = float(ndtr(1.0))  # probability below +1σ
+TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
+FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +32,11 @@ class Estimate:
     block_length: int
     autocorrelation_time: float
     samples: int
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the error bar was taken from."""
+        return self.samples // self.block_length
 
     @property
     def effective_samples(self) -> float:
@@ -65,6 +77,7 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
     # The longest blocks are few, and their error bar is itself noisy: never below shorter ones'.
     error = max(errors[: chosen + 1])
     tau = (error / base) ** 2 if base > 0 else 1.0
+    error *= float(stdtrit(blocks - 1, ONE_SIGMA))
     return Estimate(
         mean,
         error,
@@ -100,6 +113,10 @@ def equilibration(series: Any, candidates: int = 40) -> int:
     Chodera, J. Chem. Theory Comput. 12, 1799 (2016): dropping more removes the transient, whose
     drift looks like a long autocorrelation, but costs samples; the count (n − t₀)/τ(t₀) peaks where
     the transient ends. At most half of the series is given up.
+
+    The start that peaks by chance in a series without a transient also makes τ look short, and
+    error bars too small. So nothing is dropped unless its mean is 4σ away from the mean of what is
+    kept, with the σ of a difference of two parts of one series: σ_kept √(1 + (n − t₀)/t₀).
     """
     x = np.asarray(series, np.float64)
     n = len(x)
@@ -107,7 +124,12 @@ def equilibration(series: Any, candidates: int = 40) -> int:
         return 0
     starts = np.unique(np.linspace(0, n // 2, candidates).astype(int))
     counts = [(n - t) / autocorrelation_time(x[t:]) for t in starts]
-    return int(starts[int(np.argmax(counts))])
+    start = int(starts[int(np.argmax(counts))])
+    if start == 0:
+        return 0
+    kept = reblock(x[start:])
+    apart = abs(float(np.mean(x[:start])) - kept.mean)
+    return start if apart > TRANSIENT * kept.error * math.sqrt(n / start) else 0
 
 
 def with_error(value: float, error: float) -> str:

@@ -19,19 +19,24 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.orbitals import PlaneWaves
-from zitter.qmc.statistics import reblock, with_error
+from zitter.qmc.statistics import equilibration, reblock, with_error
 from zitter.qmc.systems import ElectronGas
 from zitter.qmc.wavefunction import SlaterJastrow
 
 
 def twist_grid(count: int, dimension: int = 3) -> list[tuple[float, ...]]:
-    """`count` twists along each axis, shifted off Γ, one of each ±t (Monkhorst and Pack)."""
+    """`count` twists along each axis, all off Γ and of equal weight (Monkhorst and Pack).
+
+    Even grids lie halfway between the points of a grid through Γ, and one of each ±t, which have
+    the same energy, is enough. Odd ones would hold Γ or a zone corner, where shells are open, and
+    whose weight is half of the others': they lie a quarter of a step off Γ, with all their points.
+    """
     count = checks.integer("count", count, 1, 100)
     checks.choice("dimension", dimension, (2, 3))
-    # Halfway between the points of a grid through Γ; ±t have the same energy.
-    steps = [(2 * i + 1) / (2 * count) - (0.5 if count > 1 else 0.25) for i in range(count)]
+    odd = count % 2 == 1
+    steps = [(i - count // 2 + (0.25 if odd else 0.5)) / count for i in range(count)]
     points = itertools.product(steps, repeat=dimension)
-    return [p for p in points if count == 1 or next((x for x in p if x != 0), 0) > 0]
+    return [p for p in points if odd or p[0] > 0]
 
 
 class AllTwists(eqx.Module):
@@ -82,16 +87,18 @@ class Twists:
 
     def average(
         self, records: dict[str, np.ndarray], weights: np.ndarray
-    ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, Any]]:
-        """(records, weights, what to tell) of the mean over twists; records are (blocks, twists).
+    ) -> tuple[dict[str, np.ndarray], int, dict[str, Any]]:
+        """(records, start, what to tell) of the mean over twists; records are (blocks, twists).
 
-        A weighted mean over blocks m_t of each twist is kept exactly by the series
+        A weighted mean m_t over the blocks of each twist from `start` on, where the transient of
+        the averaged energy ends, is kept exactly by the series
         Σ_t [m_t + w_t (x_t − m_t)/⟨w_t⟩] / (number of twists), whose scatter is that of the means.
         """
         weights = np.broadcast_to(weights.reshape(len(weights), -1), records["energy"].shape)
         good = np.all(np.isfinite(records["energy"]) & np.isfinite(weights), axis=0)
         if not good.any():
             raise checks.RunError("every twist failed: a local energy became infinite or NaN.")
+        start = equilibration(_mean_over_twists(records["energy"][:, good], weights[:, good], 0))
         table, notes = [], []
         for index, vector in enumerate(self.vectors):
             shown = ", ".join(f"{x:g}" for x in vector)
@@ -102,7 +109,7 @@ class Twists:
                 )
                 table.append({"twist": list(vector), "energy": None, "error": None})
                 continue
-            found = reblock(records["energy"][:, index], weights[:, index])
+            found = reblock(records["energy"][start:, index], weights[start:, index])
             table.append({"twist": list(vector), "energy": found.mean, "error": found.error})
         for vector, reason in self.refused:
             shown = ", ".join(f"{x:g}" for x in vector)
@@ -115,24 +122,32 @@ class Twists:
             f"({with_error(float(np.mean(energies)), scatter / len(energies) ** 0.5)} if they "
             "stand for all)"
         )
-        w = weights[:, good] / np.mean(weights[:, good], axis=0)
-        averaged = {}
-        for name, values in records.items():
-            kept = values[:, good]
-            shape = (*w.shape, *(1,) * (kept.ndim - 2))
-            mean = np.mean(kept * w.reshape(shape), axis=0)
-            averaged[name] = np.mean(mean + w.reshape(shape) * (kept - mean), axis=1)
-        return averaged, np.ones(len(w)), {"twists": table, "notes": notes}
+        averaged = {
+            name: _mean_over_twists(values[:, good], weights[:, good], start)
+            for name, values in records.items()
+        }
+        return averaged, start, {"twists": table, "notes": notes}
 
     def __repr__(self) -> str:
         return f"Twists{self.vectors}"
 
 
-def prepare(psi: SlaterJastrow, twists: Sequence[Sequence[float]]) -> tuple[SlaterJastrow, Twists]:
-    """Ψ with complex plane waves, and the twists; those that leave a shell open do not run."""
+def prepare(
+    psi: SlaterJastrow, twists: int | Sequence[Sequence[float]]
+) -> tuple[SlaterJastrow, Twists]:
+    """Ψ with complex plane waves, and the twists; those that leave a shell open do not run.
+
+    A number stands for the grid of so many along each axis.
+    """
     gas, orbitals = psi.system, psi.slater.orbitals
     if not isinstance(gas, ElectronGas) or not isinstance(orbitals, PlaneWaves):
         raise checks.InputError("twists", "must be used with plane waves of an electron gas")
+    if isinstance(twists, int) and not isinstance(twists, bool):
+        twists = twist_grid(checks.integer("twists", twists, 1, 100), gas.dimension)
+    if not isinstance(twists, list | tuple):
+        raise checks.InputError(
+            "twists", f"must be a list of twists, or a number for a grid of them, but is {twists!r}"
+        )
     vectors, waves, refused = [], [], []
     for position, twist in enumerate(twists):
         shift = checks.array(f"twists.{position}", twist, (gas.dimension,))
@@ -149,6 +164,14 @@ def prepare(psi: SlaterJastrow, twists: Sequence[Sequence[float]]) -> tuple[Slat
         raise checks.InputError("twists", f"must hold one that can run, but {refused[0][1]}")
     complex_psi = eqx.tree_at(lambda p: p.slater.orbitals, psi, orbitals)
     return complex_psi, Twists(tuple(vectors), jnp.asarray(np.stack(waves)), tuple(refused))
+
+
+def _mean_over_twists(values: np.ndarray, weights: np.ndarray, start: int) -> np.ndarray:
+    """The series of `Twists.average`, of values (blocks, twists, …)."""
+    w = weights / np.mean(weights[start:], axis=0)
+    w = w.reshape(*w.shape, *(1,) * (values.ndim - 2))
+    mean = np.mean((values * w)[start:], axis=0)
+    return np.mean(mean + w * (values - mean), axis=1)
 
 
 def _with_waves(psi: SlaterJastrow, k: Any) -> SlaterJastrow:

@@ -52,7 +52,7 @@ def vmc(
     *,
     stride: int | None = None,
     equilibration: int = 100,
-    twists: Sequence[Sequence[float]] = (),
+    twists: int | Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
     precision: str | None = None,
@@ -67,15 +67,14 @@ def vmc(
     `blocks` measurements of all `walkers` are `stride` sweeps apart; without `stride` the
     autocorrelation time measured during `equilibration` sweeps decides. `start` may hold positions
     (walkers, d, N), such as the `positions` of an earlier run. With `twists`, as many walkers go
-    at each of them, side by side, and the result is their average.
+    at each of them, side by side, and the result is their average; a number stands for
+    `twist_grid` of it.
     """
     run = Run.checked(
         psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
         checkpoint_every, resume, progress,
     )  # fmt: skip
-    equilibration = checks.integer("equilibration", equilibration, 10)
-    if stride is not None:
-        stride = checks.integer("stride", stride, 1)
+    check_pace(stride, equilibration)
     about = ("vmc", stride, equilibration)
     first = first_states(run)
     state, found = run.settled(
@@ -84,16 +83,24 @@ def vmc(
         *about,
     )
     context = Context(run.psi, found, jnp.asarray(False), run.estimators, run.dtype)
-    outcome = run.drive(run.over_twists(step, counter), context, state, "VMC", guard(run), *about)
+    advance, sweeps = run.over_twists(step, counter), int(found)
+    outcome = run.drive(advance, context, state, "VMC", guard(run), sweeps, *about)
     last = outcome.state
     info = {
         "method": "VMC",
-        "stride": int(found),
+        "stride": sweeps,
         "step_width": float(np.mean(last.width)),
         "determinant_drift": float(np.max(last.drift)),
         "seconds": outcome.seconds,
     }
     return run.finish(outcome.records, np.ones(run.blocks), last.walkers, info)
+
+
+def check_pace(stride: Any, equilibration: Any) -> None:
+    """Refuse what `vmc` alone cannot use; no stride is its own choice."""
+    checks.integer("equilibration", equilibration, 10)
+    if stride is not None:
+        checks.integer("stride", stride, 1)
 
 
 def counter(state: State) -> Any:

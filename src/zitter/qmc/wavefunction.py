@@ -23,6 +23,14 @@ PAIR_BYTES = {"cpu": 2**25, "gpu": 2**31}
 PAIR_TABLES = 12  # arrays of N × N numbers it takes for each walker
 
 
+def listed(key: str, values: Any, kind: type) -> None:
+    """Refuse what is no list of objects of a kind."""
+    if not isinstance(values, list | tuple):
+        raise checks.InputError(key, f"must be a list of {kind.__name__}s, but is {values!r}")
+    for position, value in enumerate(values):
+        checks.instance(f"{key}.{position}", value, kind)
+
+
 class Walker(eqx.Module):
     """One walker; drivers carry many of them with the walkers as first axis."""
 
@@ -52,8 +60,7 @@ class SlaterJastrow(eqx.Module):
         delay: int | None = None,
     ):
         self.system = checks.instance("system", system, System)
-        for position, term in enumerate(jastrow):
-            checks.instance(f"jastrow.{position}", term, JastrowTerm)
+        listed("jastrow", jastrow, JastrowTerm)
         if delay is not None:
             checks.integer("delay", delay, 1)
         self.slater = Slater(orbitals or system.default_orbitals(), system.spins, delay)
@@ -64,6 +71,12 @@ class SlaterJastrow(eqx.Module):
             except checks.InputError as error:
                 raise error.under(f"jastrow.{position}") from None
         self.terms = tuple(prepared)
+        if sum(term.cusped for term in prepared) > 1:
+            raise checks.InputError(
+                "jastrow",
+                "must hold one term with Kato's cusps, but holds several, whose sum would double "
+                "them: raise the order of one U instead",
+            )
 
     # Parameters as one vector, for the optimizers.
 

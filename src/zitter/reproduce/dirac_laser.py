@@ -33,6 +33,7 @@ from zitter.solution import Solution
 from zitter.solve import evolve
 from zitter.spectra import (
     HydrogenGroundState,
+    MomentumDistribution,
     MomentumGrid,
     SpinorSpectrum,
     free_part,
@@ -234,15 +235,16 @@ def _state_rows(H: Hamiltonian, found: Solution, field: float) -> list[Row]:
     last = float(weights[-2:].sum())
     survival = float(found.observables["populations"][-1, 0])
     return [
-        Row(f"survival in 1s, {label}", survival, norm, source="zitter"),
-        Row(f"ionization, {label}", populations.ionization, last, source="zitter"),
+        Row(f"survival in 1s, {label}", survival, source="zitter"),
+        Row(f"ionization, {label}", populations.ionization, source="zitter"),
         Row(f"⟨p_z⟩ at the end, {label} (a.u.)", float(found.observables["momentum"][-1, 2]),
             source="zitter"),
+        # Steps are unitary up to residuals of 1e-11. These have no common sign: 50 to 400 of them
+        # add up to 2.5e-11 and 6.3e-11.
         Row.bounded(f"norm in the metric less 1, {label}", norm, 1e-10),
         Row(f"weight of the last |κ|, {label}", last, source="zitter"),
         Row(f"products Vψ for each step, {label}",
             float(found.info["products"]) / float(found.info["steps"]), source="zitter"),
-        Row.bounded(f"BiCGSTAB's largest residual, {label}", float(found.info["residual"]), 1e-9),
     ]  # fmt: skip
 
 
@@ -257,19 +259,29 @@ def _strong_field(H: Hamiltonian, found: Solution, size: Size, field: float) -> 
     levels = spinor_levels(H)
     simulated = momentum_distribution(basis, free_part(levels, found.final), grid)
     volkov = strong_field_distribution(pulse_of(size, field), grid, HydrogenGroundState(c=basis.c))
+    return _compared(simulated, volkov, basis.c, f"E₀ = {field:g}")
+
+
+def _compared(
+    simulated: MomentumDistribution, volkov: MomentumDistribution, c: float, label: str
+) -> dict[str, Any]:
+    """Shape, size and mean of dP/dp_z. The paper finds qualitative agreement, by eye."""
+    fast = simulated.grid.momenta[-1]
     pz = np.linspace(-fast, fast, 161)
     curves = [d.along_axis(pz) for d in (simulated, volkov)]
     shapes = [curve / np.linalg.norm(curve) for curve in curves]
-    label = f"E₀ = {field:g}"
     means = [d.mean_along_axis / d.probability for d in (simulated, volkov)]
     rows = [
-        # The paper finds qualitative agreement, by eye. The approximation leaves out the nucleus,
-        # which alone changes the yield of one weak photon by 1.34 at ω = 50.
         Row.compared(f"overlap of dP/dp_z with rSFA, one photon, {label}",
                      float(shapes[0] @ shapes[1]), 1.0, 0.05, "rSFA"),
-        Row(f"probability of one photon, {label}", simulated.probability, None, volkov.probability,
-            "rSFA"),
-        Row(f"mean p_z of one-photon electrons, {label}", means[0], None, means[1], "rSFA"),
+        # The approximation leaves out the nucleus, which alone changes the yield of one weak photon
+        # by 1.34 at ω = 50: half of it may differ. 1.38 and 0.95 are found for 3 and 15 cycles.
+        Row.compared(f"probability of one photon, {label}", simulated.probability,
+                     volkov.probability, 0.5 * volkov.probability, "rSFA"),
+        # A photon pushes by ω/c; a weak one gives the electron 8/5 of it, the nucleus −3/5. That
+        # share is what leaving out the nucleus may change; a push backwards differs by more.
+        Row.compared(f"mean p_z of one-photon electrons, {label}", means[0], means[1],
+                     0.6 * FREQUENCY / c, "rSFA"),
     ]  # fmt: skip
     return {"rows": rows, "pz": pz, "simulation": curves[0], "rsfa": curves[1]}
 

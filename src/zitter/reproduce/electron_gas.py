@@ -39,6 +39,10 @@ INFINITE = {1.0: 1.174, 2.0: 0.0041, 5.0: -0.1512}
 # Correlation energy of the same 14 electrons without fixed nodes, hartree in all, and its error:
 # Shepherd, Booth and Alavi, J. Chem. Phys. 136, 244101 (2012), extrapolated to a complete basis.
 EXACT_14 = {1.0: (-0.5316, 4e-4), 2.0: (-0.444, 1e-3), 5.0: (-0.307, 1e-3)}
+# What the nodes of plane waves may cost of the exact correlation energy: a choice, for want of a
+# published value, that admits the 94(2) % DMC finds here at r_s = 1. It guards against gross errors
+# and is no test of the nodes themselves.
+NODES = 0.07
 # Of the Ewald sum: an error of 1e-6 hartree per electron, far below every error bar here.
 TOLERANCE = 1e-5
 # System, electrons, blocks that bring the error below 2e-4 at r_s = 10.
@@ -138,16 +142,16 @@ def _correlated(rs: float, samples: dict[str, Samples], progress: bool) -> list[
     below = variational.energy - projected.energy
     noise = float(np.hypot(variational.energy_error, projected.energy_error))
     exact, spread = (x / 14 for x in EXACT_14[rs])
-    # Fixed nodes lie above the exact energy, and those of plane waves by a few per cent.
+    # Fixed nodes lie above the exact energy.
     margin = 3 * float(np.hypot(projected.energy_error, spread))
-    fits = exact - margin <= -gain <= 0.93 * exact + margin
+    fits = exact - margin <= -gain <= (1 - NODES) * exact + margin
     return [
         Row(f"VMC energy, {label} (hartree per electron)", variational.energy,
             variational.energy_error, infinite, source),
         Row(f"DMC energy, {label} (hartree per electron)", projected.energy,
             projected.energy_error, infinite, source),
         Row(f"correlation energy by DMC, {label} (hartree per electron)", -gain,
-            projected.energy_error, exact, "FCIQMC, same electrons", 0.07 * abs(exact) + margin,
+            projected.energy_error, exact, "FCIQMC, same electrons", NODES * abs(exact) + margin,
             bool(fits)),
         Row(f"correlation recovered by VMC, {label}", recovered, error, 1.0, "zitter, DMC", 0.15,
             bool(recovered >= 0.85)),

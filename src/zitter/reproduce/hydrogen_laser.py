@@ -36,6 +36,9 @@ METHODS = {
     "RK4": (RungeKutta4(), 2.5e-3, 2.3e-11),
     "RKF45": (RungeKuttaFehlberg45(), 3.75e-3, 2.5e-11),
 }
+# Asked of this package (length = velocity to 1e-6), not a number of the paper. In a complete basis
+# the gauges agree exactly; what is left shows how far this one is from complete.
+GAUGE_BOUND = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,14 +147,19 @@ def _agreement(spectra: dict[str, PhotoelectronSpectrum]) -> list[Row]:
 
 
 def _peaks(pes: PhotoelectronSpectrum, pulse: SineSquaredField, size: Size) -> list[Row]:
-    """ATI peaks at nω − Ip − Up, blurred and pulled down by the width of a short pulse."""
+    """ATI peaks at nω − Ip − Up, blurred and pulled down by the width of a short pulse.
+
+    The peak of n photons is the strongest maximum within ω/2 of there.
+    """
     photon = float(pulse.frequency)
     half_width = 0.72 * photon / size.cycles  # of the pulse's spectrum
-    peaks = pes.energies[find_peaks(pes.total)[0]]
+    places = find_peaks(pes.total)[0]
+    peaks, heights = pes.energies[places], pes.total[places]
     rows = []
     for n in (1, 2, 3):
         expected = n * photon - IONIZATION - float(pulse.ponderomotive_energy)
-        found = float(peaks[np.argmin(np.abs(peaks - expected))])
+        near = np.abs(peaks - expected) < photon / 2
+        found = float(peaks[np.argmax(np.where(near, heights, -1.0))]) if any(near) else math.nan
         name = f"ATI peak of {n} photon{'s' * (n > 1)} (eV)"
         found, expected = units.to_ev(found), units.to_ev(expected)
         source = "n·20 eV − Ip − Up"
@@ -168,7 +176,7 @@ def _gauges(basis: EigenBasis, pulse: SineSquaredField, velocity: np.ndarray) ->
     gap = yields[0] / yields[1] - 1
     return [
         Row("ionization, velocity gauge", yields[1], abs(yields[0] - yields[1]), source="zitter"),
-        Row.bounded("ionization, length against velocity gauge (relative)", gap, 1e-6),
+        Row.bounded("ionization, length against velocity gauge (relative)", gap, GAUGE_BOUND),
     ]
 
 

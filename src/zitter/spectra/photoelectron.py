@@ -46,9 +46,15 @@ def bound_populations(
     return basis.l[channel], energies[channel, index], populations[channel, index]
 
 
-def ionization_yield(basis: EigenBasis, psi: Any, threshold: float = 0.0) -> float:
-    """The probability to be above `threshold`, or absorbed: 1 − Σ bound populations."""
-    return float(1.0 - bound_populations(basis, psi, threshold)[2].sum())
+def ionization_yield(basis: EigenBasis, psi: Any, threshold: float = 0.0) -> Any:
+    """The probability to be above `threshold`, or absorbed: 1 − Σ bound populations.
+
+    A number; inside `zt.scan`, `jax.vmap` and `jax.grad` an array of JAX.
+    """
+    populations, real = _populations(basis, psi)
+    bound = (np.asarray(basis.energies) < threshold) & real
+    found = 1.0 - (populations * bound).sum()
+    return found if checks.is_traced(found) else float(found)
 
 
 def photoelectron_spectrum(
@@ -76,10 +82,10 @@ def photoelectron_spectrum(
 
 def _populations(basis: EigenBasis, psi: Any) -> tuple[np.ndarray, np.ndarray]:
     checks.instance("basis", basis, EigenBasis)
-    psi = np.asarray(psi)
+    psi = psi if checks.is_traced(psi) else np.asarray(psi)
     if psi.shape != basis.shape:
         raise checks.InputError(
             "psi", f"must have the shape of the basis {basis.shape}, but has {psi.shape}"
         )
     real = np.arange(basis.shape[1]) < np.asarray(basis.sizes)[:, None]
-    return np.abs(psi) ** 2, real
+    return abs(psi) ** 2, real

@@ -28,7 +28,8 @@ import numpy as np
 from scipy.special import gamma as gamma_function
 
 from zitter import checks, runtime, units
-from zitter.fields import Field
+from zitter.fields import Field, polarization
+from zitter.fields.base import RESIDUAL_SHARE
 from zitter.spectra.momentum_distribution import (
     MomentumDistribution,
     MomentumGrid,
@@ -94,7 +95,7 @@ def volkov_amplitudes(pulse: Field, momenta: Any, state: BoundState | None = Non
     """M(p) for vectors p (…, 3): two components (…, 2), one for each spin of the plane wave."""
     runtime.settings()  # double precision, for A(t) as well
     state = HydrogenGroundState() if state is None else state
-    _require_along_x(pulse)
+    _check_light(pulse)
     p = np.asarray(checks.array("momenta", momenta), float)
     if p.shape[-1:] != (3,):
         raise checks.InputError("momenta", f"must be vectors (…, 3), but has shape {p.shape}")
@@ -104,7 +105,11 @@ def volkov_amplitudes(pulse: Field, momenta: Any, state: BoundState | None = Non
 def strong_field_distribution(
     pulse: Field, grid: MomentumGrid, state: BoundState | None = None
 ) -> MomentumDistribution:
-    """d³P/dp³ of the electrons that the pulse sets free, spins of the plane waves summed."""
+    """d³P/dp³ of the electrons that the pulse sets free, spins of the plane waves summed.
+
+    The default `state` is hydrogen's 1s½ with μ = ½, as is the first one of `eigenstates`.
+    """
+    checks.instance("grid", grid, MomentumGrid)
     amplitudes = volkov_amplitudes(pulse, grid.vectors, state)
     return MomentumDistribution(grid, np.sum(np.abs(amplitudes) ** 2, axis=-1))
 
@@ -211,10 +216,15 @@ def _power_transforms(charge: float, gamma: float, q: np.ndarray) -> tuple[np.nd
     return np.where(near, zero, zeroth), np.where(near, one, first)
 
 
-def _require_along_x(pulse: Field) -> None:
+def _check_light(pulse: Field) -> None:
     checks.instance("pulse", pulse, Field)
-    axis = pulse.polarization
-    if not pulse.is_linear or (axis is not None and tuple(axis) != (1.0, 0.0, 0.0)):
+    polarization.require_along_x(pulse)
+    if not np.isfinite(float(pulse.duration)):
+        raise checks.InputError("pulse", "must end, but its duration is infinite")
+    left = pulse.residual_share
+    if left > RESIDUAL_SHARE:
         raise checks.InputError(
-            "pulse.polarization", f'must be "x" for light that travels along z, but is {axis}'
+            "pulse",
+            f"must leave no vector potential behind, but A at its end is {left:.2g} of the largest "
+            "A: the plane waves of the amplitude, and p itself, would be shifted by it",
         )

@@ -25,6 +25,8 @@ from zitter.spectra.relativistic_sfa import BoundState, plane_wave_components
 
 def momentum_distribution(basis: SpinorBasis, psi: Any, grid: MomentumGrid) -> MomentumDistribution:
     """d³P/dp³ of ψ on the points of the grid, spins summed."""
+    checks.instance("basis", basis, SpinorBasis)
+    checks.instance("grid", grid, MomentumGrid)
     upper, lower = radial_transforms(basis, psi, grid.momenta)
     m = np.arange(-round(basis.mu_max + 0.5), round(basis.mu_max + 0.5) + 1)
     waves = np.exp(1j * m[:, None] * grid.azimuths) / np.sqrt(2 * np.pi)  # (m, φ)

@@ -3,7 +3,8 @@
     dP/dE = Σ_κμ |⟨ψ_κμE|Ψ⟩|²,    |ψ_κμE⟩ = √ρ_κ(E_i) |κμi⟩,   ρ_κ(E_i) = 2/(E_{i+1} − E_{i−1})
 
 (Vembe et al., GaDE, Eq. 33): the box makes the continuum discrete, and its level spacing turns
-populations back into a density. Valid after the pulse. Levels between −2c² and 0 are bound
+populations back into a density; where κ has no bound state the first of them takes the spacing to
+the second. Valid after the pulse. Levels between −2c² and 0 are bound
 electrons, those below −2c² positrons.
 """
 
@@ -97,8 +98,11 @@ def spinor_spectrum(levels: SpinorLevels, psi: Any, energies: Any = None) -> Spi
         first = int(np.searchsorted(level[:size], 0.0))
         if size - first < 4:
             raise checks.InputError("levels", "must hold at least 4 free levels of each κ")
-        # One level beyond each end is lost to the central difference.
+        # The last level is lost to the central difference. Where no bound state lies below the
+        # first one, its lower neighbor would be a positron: the next spacing then serves.
         spacing = 0.5 * (level[first + 1 : size] - level[first - 1 : size - 2])
+        if level[first - 1] < -(found.c**2):
+            spacing[0] = level[first + 1] - level[first]
         curves.append((level[first : size - 1], population[first : size - 1] / spacing))
     if energies is None:
         energies = curves[0][0]

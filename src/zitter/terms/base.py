@@ -30,7 +30,8 @@ class Term(eqx.Module):
 
 
 def unsupported(term: Term, basis: Basis, advice: str = "") -> Unsupported:
-    text = f"{type(term).__name__} cannot be written on a {type(basis).__name__}"
+    where = checks.with_article(type(basis).__name__)
+    text = f"{type(term).__name__} cannot be written on {where}"
     return Unsupported(f"{text}: {advice}" if advice else text)
 
 

@@ -7,13 +7,16 @@ negative energies of the Schrödinger equation. Positrons lie below −2c².
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.bsplines import RadialBSplines, dense_matrix
 from zitter.bases.kinetic_balance import (
     dirac_bands,
     doublets,
@@ -53,16 +56,25 @@ def check_point_nucleus(basis: SpinorBasis, Z: float) -> None:
             f"must be below c = {basis.c:g} for a point nucleus, but is {Z:g}; a nucleus of finite "
             "size (UniformNucleus, FermiNucleus) may have more",
         )
-    if Z <= 0:
-        return
-    error = ground_state_error(basis.radial, basis.c, Z)
+    if Z > 0:
+        _warn_if_coarse(basis, Z, ground_state_error(basis.radial, basis.c, Z))
+
+
+def check_finite_nucleus(
+    basis: SpinorBasis, Z: float, size: float, potential: Callable[[Any], Any]
+) -> None:
+    """Warn where the splines cannot hold the lowest state around a nucleus of this size."""
+    _warn_if_coarse(basis, Z, finite_nucleus_error(basis.radial, basis.c, Z, size, potential))
+
+
+def _warn_if_coarse(basis: SpinorBasis, Z: float, error: float) -> None:
     if error > WORTH_A_WARNING:
         warnings.warn(
             f"{basis.radial.n} splines to rmax = {basis.radial.rmax:g} are too few for Z = {Z:g}: "
             f"the energy of 1s½ is wrong by {error:.1e} of itself; take more of them, or "
             f'knots = "exponential" with first = {1e-3 / Z:.1g} or below',
             CoarseSplinesWarning,
-            stacklevel=4,
+            stacklevel=6,  # the caller of zitter.discretize
         )
 
 
@@ -73,29 +85,79 @@ def ground_state_error(radial: RadialBSplines, c: float, Z: float) -> float:
 
     at the cost of one banded solve.
     """
-    d = doublets(radial, c, radial.degree + 4)
     gamma = np.sqrt(1 - (Z / c) ** 2)
-    P = d.r**gamma * np.exp(-Z * d.r)
-    Q = -c / Z * (1 - gamma) * P
+
+    def exact(r):
+        P = r**gamma * np.exp(-Z * r)
+        return P, -c / Z * (1 - gamma) * P
+
+    energy = _energy_of_closest(radial, c, exact, lambda r: -Z / r)
+    return abs(energy / (-(Z**2) / (1 + gamma)) - 1)  # E = c²(γ − 1)
+
+
+def finite_nucleus_error(
+    radial: RadialBSplines, c: float, Z: float, size: float, potential: Callable[[Any], Any]
+) -> float:
+    """The same with the 1s½ of splines that resolve the nucleus and end where 1s½ is over.
+
+    100 of them, from a hundredth of the nuclear radius to 40/Z: the level is right to 1e-8.
+    """
+    reference = RadialBSplines(100, 7, 40 / Z, "exponential", first=0.01 * size)
+    basis = SpinorBasis(reference, 1, 0.5, c)
+    H, overlap = (dense_matrix(m) for m in _matrices(reference, c, potential))
+    used = np.nonzero(basis.mask[list(basis.distinct_kappas).index(-1)] > 0)[0]
+    H, overlap = (m[np.ix_(used, used)] for m in (H, overlap))
+    scale = 1 / np.sqrt(np.diag(overlap))
+    energies, vectors = scipy.linalg.eigh(
+        scale[:, None] * H * scale, scale[:, None] * overlap * scale
+    )
+    first = int(np.searchsorted(energies, -2 * c**2))
+    state = np.zeros(basis.shape)
+    state[basis.channel(-1, 0.5), used] = scale * vectors[:, first]
+
+    def exact(r):
+        inside = np.minimum(r, reference.rmax)  # where both vanish
+        values = basis.radial_values(jnp.asarray(state), inside.ravel())
+        row = basis.channel(-1, 0.5)
+        return tuple(np.asarray(v)[row].reshape(r.shape) for v in values)
+
+    return abs(_energy_of_closest(radial, c, exact, potential) / energies[first] - 1)
+
+
+def _energy_of_closest(
+    radial: RadialBSplines,
+    c: float,
+    exact: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+    potential: Callable[[Any], Any],
+) -> float:
+    """The mean energy of the spline closest to (P, Q) of κ = −1."""
+    d = doublets(radial, c, radial.degree + 4)
+    P, Q = exact(d.r)
     local = total(
-        np.einsum("jq,jqab->jab", d.weights * f, table[0] - table[1])  # κ = −1
+        np.einsum("jq,jqab->jab", d.weights * f, table[0] - table[1])
         for f, table in ((P, d.P), (Q, d.Q))
     )
     moments = np.zeros((len(d.r) + radial.degree, 2))
     for a in range(radial.degree + 1):
         np.add.at(moments, np.arange(len(d.r)) + a, local[:, a])
     moments = moments.reshape(-1)[2:-4]
-    powers = [(-1) ** k for k in range(4)]
-    overlap = total(p * s for p, s in zip(powers, overlap_bands(radial, c), strict=False))
-    H = dirac_bands(radial, c).copy()
-    H[:3] += potential_bands(radial, c, -Z / d.r)
-    H = total(p * h for p, h in zip(powers, H, strict=True))
+    H, overlap = _matrices(radial, c, potential)
     p, n = overlap.shape[0] // 2, overlap.shape[1]
     lower = np.stack([np.append(overlap[p + k, : n - k], np.zeros(k)) for k in range(p + 1)])
     vector = scipy.linalg.solveh_banded(lower, moments, lower=True)
-    energy = vector @ _times(H, vector) / (vector @ _times(overlap, vector))
-    exact = -(Z**2) / (1 + gamma)  # c²(γ − 1)
-    return abs(energy / exact - 1)
+    return float(vector @ _times(H, vector) / (vector @ _times(overlap, vector)))
+
+
+def _matrices(
+    radial: RadialBSplines, c: float, potential: Callable[[Any], Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bands of H and S for κ = −1."""
+    r = doublets(radial, c, radial.degree + 4).r
+    powers = [(-1) ** k for k in range(4)]
+    overlap = total(p * s for p, s in zip(powers, overlap_bands(radial, c), strict=False))
+    H = dirac_bands(radial, c).copy()
+    H[:3] += potential_bands(radial, c, np.asarray(potential(r)))
+    return total(p * h for p, h in zip(powers, H, strict=True)), overlap
 
 
 def _times(bands: np.ndarray, vector: np.ndarray) -> np.ndarray:

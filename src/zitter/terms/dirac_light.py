@@ -1,6 +1,7 @@
 """Light on spinors with its dependence on space: H_I = c α·A(t − z/c), electron charge −1.
 
-The field is polarized along x and travels along z. In Legendre components
+The field is polarized along x, also where the pulse names no direction, and travels along z. In
+Legendre components
 
     A(t − z/c) = Σ_l A_l(r, t) P_l(cos θ),   l ≤ lmax
 
@@ -23,22 +24,32 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import spherical_jn
+from scipy.special import factorial2, spherical_jn
 
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.spinors import SpinorBasis
 from zitter.fields import Field, FieldSum, SineSquared, polarization
+from zitter.fields.base import RESIDUAL_SHARE
 from zitter.operators.base import cast_reals
 from zitter.operators.hamiltonian import Contribution, Driven, TimeDependent
 from zitter.operators.spinor_light import SpinorLight, points
 from zitter.terms.base import Term, unsupported
 
 Waves = Literal["plane", "retarded"]
+CALLER = 6  # frames from a check up to the caller of zitter.discretize, two of them equinox'
 
 
 class SmallBoxWarning(UserWarning):
     """The radial box is small for the pulse."""
+
+
+class FewComponentsWarning(UserWarning):
+    """Too few Legendre components for the wave length and the radius that electrons reach."""
+
+
+class ResidualPotentialWarning(UserWarning):
+    """A is not zero after the pulse."""
 
 
 class DiracLight(Term):
@@ -60,7 +71,7 @@ class DiracLight(Term):
         if waves is not None:
             checks.choice("waves", waves, ("plane", "retarded"))
         self.waves = waves
-        _check_direction(pulse)
+        polarization.require_along_x(pulse)
         if waves == "plane" and _sine_squared(pulse) is None:
             raise checks.InputError(
                 "waves", 'must be "retarded" for a pulse that is not SineSquared without chirp'
@@ -71,7 +82,7 @@ class DiracLight(Term):
             raise unsupported(
                 self, basis, "it needs a SpinorBasis; elsewhere use LengthGauge or VelocityGauge"
             )
-        self._check_box(basis)
+        self._check(basis)
         parts = _sine_squared(self.pulse)
         retarded = self.waves == "retarded" or parts is None or checks.is_traced(self.pulse)
         if self.lmax == 0:
@@ -82,10 +93,20 @@ class DiracLight(Term):
             field = _PlaneWaves(parts, basis, self.lmax)
         return [Wave(field, SpinorLight(basis, self.lmax))]
 
-    def _check_box(self, basis: SpinorBasis) -> None:
-        """Warn where electrons would reach the wall during the pulse."""
+    def _check(self, basis: SpinorBasis) -> None:
+        """Warn where electrons would reach the wall, or `lmax` not suffice, during the pulse, and
+        where A stays behind: field-free states are then no longer those of the atom."""
         if checks.is_traced(self.pulse) or not math.isfinite(float(self.pulse.duration)):
             return
+        left = self.pulse.residual_share
+        if left > RESIDUAL_SHARE:
+            warnings.warn(
+                f"A is not zero after the pulse but {left:.2g} of its largest value: spectra, "
+                "populations and momenta taken there are shifted by it; take a pulse with "
+                "∫E dt = 0",
+                ResidualPotentialWarning,
+                stacklevel=CALLER,
+            )
         rmax, duration = basis.radial.rmax, float(self.pulse.duration)
         reach = _reach(self.pulse, duration, basis.c)
         if reach > rmax:
@@ -93,7 +114,7 @@ class DiracLight(Term):
                 f"rmax = {rmax:g} is smaller than the reach of the pulse: a free electron is "
                 f"carried up to {reach:.3g} bohr away; take a larger rmax",
                 SmallBoxWarning,
-                stacklevel=3,
+                stacklevel=CALLER,
             )
         frequency = getattr(self.pulse, "frequency", None)
         if frequency is None:
@@ -106,7 +127,19 @@ class DiracLight(Term):
                 f"rmax = {rmax:g} is smaller than the path of the fastest electrons that one "
                 f"photon sets free during the pulse, {path:.3g} bohr: they come back from the wall",
                 SmallBoxWarning,
-                stacklevel=3,
+                stacklevel=CALLER,
+            )
+        # Components fall off beyond l = kr and are small from kr + 3 on; (2l + 1) j_l(x) is at most
+        # xˡ/(2l − 1)!!, which ends sooner for slow light. 0 is the dipole approximation, by choice.
+        radius = min(path, rmax)
+        x, l = float(frequency) * radius / basis.c, self.lmax + 1
+        needed, neglected = int(x) + 3, x**l / float(factorial2(2 * l - 1))
+        if 0 < self.lmax < needed and neglected > 1e-3:
+            warnings.warn(
+                f"lmax = {self.lmax} is too small for the {radius:.3g} bohr that electrons reach "
+                f"during the pulse: take lmax = {needed} or more (ωr/c + 3)",
+                FewComponentsWarning,
+                stacklevel=CALLER,
             )
 
 
@@ -229,13 +262,3 @@ def _sine_squared(pulse: Field) -> tuple[tuple[SineSquared, Any], ...] | None:
         if part.carrier.chirp != 0:
             return None
     return terms  # type: ignore[return-value]
-
-
-def _check_direction(pulse: Field) -> None:
-    if not pulse.is_linear:
-        raise checks.InputError("pulse", "must be linearly polarized for DiracLight, but is not")
-    axis = pulse.polarization
-    if axis is not None and not np.allclose(polarization.major_axis(axis), [1.0, 0.0, 0.0]):
-        raise checks.InputError(
-            "pulse.polarization", f"must be along x (light travels along z), but is {axis}"
-        )

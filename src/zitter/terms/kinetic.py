@@ -9,8 +9,10 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
+from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
 from zitter.operators.base import Operator
 from zitter.operators.hamiltonian import Contribution
 from zitter.operators.spectral import Fourier, PaddedMomentum, Sine, Spectral
@@ -43,6 +45,10 @@ class Kinetic(Term):
                 return [self._on_grid(basis)]
             case SphericalBasis():
                 return [self._on_spherical(basis)]
+            case SpinorBasis():
+                raise unsupported(self, basis, "use Dirac()")
+            case EigenBasis():
+                raise unsupported(self, basis, "use FieldFree(), which stands for the whole atom")
             case _:
                 raise unsupported(self, basis)
 

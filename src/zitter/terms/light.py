@@ -20,6 +20,7 @@ from zitter.bases.base import Basis
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spinors import SpinorBasis
 from zitter.fields import Field, FieldSum, polarization
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Driven
@@ -96,6 +97,10 @@ def _directions(field: Field) -> list[np.ndarray]:
     return [major] if field.is_linear else [major, polarization.minor_axis(field.polarization)]
 
 
+def _advice(basis: Basis) -> str:
+    return "use DiracLight(pulse, lmax)" if isinstance(basis, SpinorBasis) else ""
+
+
 class LengthGauge(Term):
     """E(t)·r for each particle."""
 
@@ -109,7 +114,7 @@ class LengthGauge(Term):
             pieces = components(self.pulse, 3, electric=True)
             return [Driven(factor, atomic.position(basis, unit)) for factor, unit in pieces]
         if not isinstance(basis, Grid):
-            raise unsupported(self, basis)
+            raise unsupported(self, basis, _advice(basis))
         pieces = components(self.pulse, basis.dimension, electric=True)
         return [Driven(factor, position(basis, unit)) for factor, unit in pieces]
 
@@ -137,7 +142,7 @@ class VelocityGauge(Term):
                 for factor, unit in along
             ]
         if not isinstance(basis, Grid):
-            raise unsupported(self, basis)
+            raise unsupported(self, basis, _advice(basis))
         pieces: list[Contribution] = [
             Driven(factor, momentum(basis, np.tile(unit, basis.particles) / self.mass, self.order))
             for factor, unit in components(self.pulse, basis.dimension, electric=False)

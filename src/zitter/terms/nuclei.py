@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.base import Basis
+from zitter.bases.spinors import SpinorBasis
+from zitter.operators.hamiltonian import Contribution
+from zitter.terms.dirac import check_finite_nucleus
 from zitter.terms.potentials import OneBody
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(256)
@@ -21,6 +26,15 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1), 0.5 * _WEIGHTS
 
 class _Nucleus(OneBody):
     """A spherical charge in the origin."""
+
+    Z: eqx.AbstractVar[Any]
+    rms: eqx.AbstractVar[Any]
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        pieces = OneBody.discretize(self, basis)
+        if isinstance(basis, SpinorBasis) and not checks.is_traced(self):
+            check_finite_nucleus(basis, float(self.Z), float(self.rms), self.central)
+        return pieces
 
     def value(self, *coordinates):
         return self.central(jnp.sqrt(sum(x**2 for x in coordinates)))

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import runtime
-from zitter.operators.kernels.explicit_update import has_triton
+from zitter.operators.kernels import triton_calls
 
 SMALLEST = 128  # states per channel below which the kernel's fixed cost is more than it saves
 CACHE_BYTES = 26_214_400  # of blocks kept in the second-level cache: half of what an H200 has
@@ -28,7 +28,7 @@ TILE = {"block_c": 128, "block_r": 16, "rows": 64, "warps": 1}
 def product(upper: jax.Array, psi: jax.Array, sign: float) -> jax.Array:
     """Dψ for real or complex ψ (channels, n)."""
     suits = jnp.iscomplexobj(psi) and not jnp.iscomplexobj(upper) and psi.shape[1] >= SMALLEST
-    if suits and has_triton() and runtime.settings().mesh is None:
+    if suits and triton_calls.has_triton() and runtime.settings().mesh is None:
         return product_once(sign, upper, psi)
     return product_xla(upper, psi, sign)
 
@@ -77,10 +77,6 @@ def product_triton(
     """The kernel, then the sum over its programs: plain adds of slices, which XLA fuses into one
     pass.
     """
-    import inspect
-
-    import jax_triton  # type: ignore[import-not-found]
-
     from zitter.operators.kernels.block_tridiagonal_triton import kernel
 
     blocks, n = upper.shape[0], upper.shape[1]
@@ -90,15 +86,13 @@ def product_triton(
         jax.ShapeDtypeStruct((blocks, count, 2, n), upper.dtype)
         for count in (column_programs, row_programs)
     ]
-    # The name of this argument changed with jax-triton 0.4.
-    known = inspect.signature(jax_triton.triton_call).parameters
-    out = {"out_type" if "out_type" in known else "out_shape": shapes}
-    below, above = jax_triton.triton_call(
+    below, above = triton_calls.call(
+        kernel,
         upper,
         planes.astype(upper.dtype),
-        kernel=kernel,
+        out=shapes,
         grid=(column_programs, row_programs, blocks),
-        num_warps=tile["warps"],
+        warps=tile["warps"],
         n=n,
         rows=tile["rows"],
         block_r=tile["block_r"],
@@ -106,7 +100,6 @@ def product_triton(
         column_programs=column_programs,
         row_programs=row_programs,
         kept=CACHE_BYTES // (n * n * upper.dtype.itemsize),
-        **out,
     )
     low = functools.reduce(jnp.add, [below[:, i] for i in range(column_programs)])
     high = sign * functools.reduce(jnp.add, [above[:, i] for i in range(row_programs)])

@@ -12,24 +12,21 @@ carried array each turn.
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+
+from zitter.operators.kernels import triton_calls
 
 BLOCK_Y, BLOCK_Z = 4, 128  # points of one Triton program: rows along y, and the contiguous axis
 
 
 def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
     """`updates` (even) updates of one ψ."""
-    if has_triton():
+    if triton_calls.has_triton():
         return advance_triton(psi, g, weights, updates)
     return advance_xla(psi, g, weights, updates)
-
-
-def has_triton() -> bool:
-    return jax.default_backend() == "gpu" and importlib.util.find_spec("jax_triton") is not None
 
 
 def advance_xla(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
@@ -74,22 +71,9 @@ def update_triton(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array
     from zitter.operators.kernels.explicit_update_triton import kernel
 
     nx, ny, nz = psi.shape
-    blocks = {"block_y": BLOCK_Y, "block_z": BLOCK_Z}
-    grid = (-(-nz // BLOCK_Z), -(-ny // BLOCK_Y), nx)
-    return _call(kernel, grid, 4, blocks, psi, g, weights)
-
-
-def _call(kernel: Any, grid: Any, warps: int, blocks: dict[str, int], *arrays: Any) -> jax.Array:
-    import inspect
-
-    import jax_triton  # type: ignore[import-not-found]
-
-    psi = arrays[0]
-    # The name of this argument changed with jax-triton 0.4.
-    known = inspect.signature(jax_triton.triton_call).parameters
-    name = "out_type" if "out_type" in known else "out_shape"
-    out = {name: jax.ShapeDtypeStruct(psi.shape, psi.dtype)}
-    sizes = dict(zip(("nx", "ny", "nz"), psi.shape, strict=True))
-    return jax_triton.triton_call(
-        *arrays, kernel=kernel, grid=grid, num_warps=warps, **sizes, **blocks, **out
-    )
+    return triton_calls.call(
+        kernel, psi, g, weights,
+        out=jax.ShapeDtypeStruct(psi.shape, psi.dtype),
+        grid=(-(-nz // BLOCK_Z), -(-ny // BLOCK_Y), nx),
+        warps=4, nx=nx, ny=ny, nz=nz, block_y=BLOCK_Y, block_z=BLOCK_Z,
+    )  # fmt: skip

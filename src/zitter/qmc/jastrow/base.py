@@ -7,7 +7,7 @@ in a `memory` of its own: nothing for u, the sums ρ_G for p, tables of pair fun
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 
@@ -65,6 +65,7 @@ class PreparedTerm(eqx.Module):
 
     parameters: eqx.AbstractVar[Any]
     pairwise: eqx.AbstractClassVar[bool]  # a sum over pairs, so that `couplings` says everything
+    cusped: ClassVar[bool] = False  # whether it carries Kato's cusps, which only one term may
 
     @abc.abstractmethod
     def start(self, r: Any, dtype: Any) -> Any:

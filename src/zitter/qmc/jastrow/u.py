@@ -63,6 +63,7 @@ class PreparedU(PreparedTerm):
     cusps: Any  # Γ of like and of opposite spins
     smoothness: int = eqx.field(static=True)
     pairwise: ClassVar[bool] = True
+    cusped: ClassVar[bool] = True
 
     def __init__(self, system: System, order: int, length: Any, smoothness: int):
         self.system = system
