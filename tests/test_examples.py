@@ -110,6 +110,7 @@ def test_hydrogen_harmonics(outputs, capsys):
     assert 0 < told["final"]["ionization"] < 0.1
 
 
+@pytest.mark.slow
 def test_electron_gas_input(outputs, capsys):
     told = run("electron-gas", outputs, capsys)
     # Two electrons of opposite spin correlate: DMC lies below Hartree–Fock, beyond its error bar.
@@ -181,6 +182,7 @@ def test_hydrogen_photoelectrons(capsys):
     assert abs(float(re.findall(r"beta = (\S+)", printed)[0]) - 2) < 0.02
 
 
+@pytest.mark.slow
 def test_dirac_photoelectrons(capsys):
     printed = script("dirac-photoelectrons", capsys)
     assert abs(float(re.findall(r"norm (\S+),", printed)[0])) < 1e-8

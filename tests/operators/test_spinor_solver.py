@@ -13,7 +13,9 @@ from zitter.operators import spinor_solver
 from zitter.operators.spinor_solver import SpinorSolver
 
 
-@pytest.mark.parametrize(("kappa_max", "mu_max"), [(3, None), (9, 2.5)])
+@pytest.mark.parametrize(
+    ("kappa_max", "mu_max"), [(3, None), pytest.param(9, 2.5, marks=pytest.mark.slow)]
+)
 def test_solution_of_the_implicit_step(kappa_max, mu_max):
     basis = zt.SpinorBasis(zt.RadialBSplines(40, 7, 20.0), kappa_max, mu_max)
     H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), basis)

@@ -37,13 +37,18 @@ def ionization(basis, *absorbers):
     return np.asarray(run.observables["ionization"])
 
 
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def in_a_large_box():
     return ionization(box(150.0))
 
 
 @pytest.mark.parametrize(
-    ("rmax", "angle", "tolerance"), [(50.0, 0.5, 1e-7), (50.0, 0.7, 1e-7), (40.0, 0.6, 1e-5)]
+    ("rmax", "angle", "tolerance"),
+    [(50.0, 0.5, 1e-7), slow(50.0, 0.7, 1e-7), slow(40.0, 0.6, 1e-5)],
 )
 def test_exterior_scaling_in_time_equals_a_large_box(rmax, angle, tolerance, in_a_large_box):
     """20 bohr on the real axis; what is left is the tail that reaches the end of the contour."""
@@ -52,6 +57,7 @@ def test_exterior_scaling_in_time_equals_a_large_box(rmax, angle, tolerance, in_
     np.testing.assert_allclose(found, in_a_large_box, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_a_wall_is_worse(in_a_large_box):
     assert np.abs(ionization(box(40.0)) - in_a_large_box).max() > 1e-4
 

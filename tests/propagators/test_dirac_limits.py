@@ -126,6 +126,7 @@ def test_the_opposite_field_is_the_mirror_image(one_photon):
     np.testing.assert_allclose(*weights, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_no_positrons_are_left_behind_a_pulse_that_passes():
     """Virtual pairs, (A/2c)² = 2e-3 at the peak, go back; plane waves end suddenly off z = 0.
 
