@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -53,6 +54,42 @@ def bicgstab(
     start = (guess, first, first, _dot(first, first), size, jnp.zeros((), jnp.int32))
     x, _, _, _, size, done = jax.lax.while_loop(unfinished, improve, start)
     return Solved(x, done, size / scale)
+
+
+class Course(eqx.Module):
+    """What the solver did in all steps of a run."""
+
+    iterations: jax.Array
+    products: jax.Array  # of the light with one state
+    residual: jax.Array  # the largest so far
+    failed_at: jax.Array  # when BiCGSTAB first gave up; infinite if it never did
+
+    @classmethod
+    def begin(cls) -> Course:
+        count = jnp.zeros((), jnp.int32)
+        never = jnp.full((), jnp.inf, jnp.float64)
+        return cls(count, count, jnp.zeros((), jnp.float64), never)
+
+    def after(
+        self, iterations: Any, products: Any, residual: jax.Array, tol: float, t: Any
+    ) -> Course:
+        """With one more step, which began at t."""
+        residual = residual.astype(jnp.float64)
+        # In this order a residual that is no number counts as a failure.
+        failed = jnp.where(residual <= tol, jnp.inf, jnp.float64(t))
+        return Course(
+            self.iterations + iterations,
+            self.products + products,
+            jnp.fmax(self.residual, residual),
+            jnp.minimum(self.failed_at, failed),
+        )
+
+    def report(self) -> dict[str, Any]:
+        return {
+            "iterations": self.iterations,
+            "products": self.products,
+            "residual": self.residual,
+        }
 
 
 def _dot(a: jax.Array, b: jax.Array) -> jax.Array:

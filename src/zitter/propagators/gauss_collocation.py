@@ -31,7 +31,7 @@ from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spinor_levels import SpinorLevels, levels_of
 from zitter.operators.sums import add
 from zitter.propagators.base import Propagator
-from zitter.propagators.bicgstab import bicgstab
+from zitter.propagators.bicgstab import Course, bicgstab
 
 
 class Memory(eqx.Module):
@@ -39,10 +39,7 @@ class Memory(eqx.Module):
 
     start: jax.Array
     stages: jax.Array
-    iterations: jax.Array
-    products: jax.Array  # of the light with one state
-    residual: jax.Array  # the largest so far
-    failed_at: jax.Array  # when BiCGSTAB first gave up; infinite if it never did
+    course: Course
 
 
 class GaussCollocation(Propagator):
@@ -99,9 +96,7 @@ class GaussCollocation(Propagator):
         levels = self.enter(psi)
         # Stages equal to ψ make the first guess ψ itself.
         stages = jnp.broadcast_to(levels, (self.points, *levels.shape))
-        zero = jnp.zeros((), jnp.float64)
-        count = jnp.zeros((), jnp.int32)
-        return Memory(levels, stages, count, count, zero, jnp.full((), jnp.inf, jnp.float64))
+        return Memory(levels, stages, Course.begin())
 
     def step(self, H, psi, t, dt, state):
         levels = self.levels
@@ -136,29 +131,14 @@ class GaussCollocation(Propagator):
             products = self.points * (2 * count + 1)
         stages = _mixed(rule.vectors, w)
         new = real_like(1 - rule.weights.sum(), psi) * psi + _mixed(rule.weights[None], stages)[0]
-        residual = residual.astype(jnp.float64)
-        # Not ≤, so that a residual that is no number counts as a failure.
-        failed = jnp.where(residual <= tol, jnp.inf, jnp.float64(t))
-        memory = Memory(
-            psi,
-            stages,
-            state.iterations + count,
-            state.products + products,
-            jnp.fmax(state.residual, residual),
-            jnp.minimum(state.failed_at, failed),
-        )
-        return new, memory
+        course = state.course.after(count, products, residual, tol, t)
+        return new, Memory(psi, stages, course)
 
     def report(self, state):
-        return {
-            "iterations": state.iterations,
-            "products": state.products,
-            "residual": state.residual,
-            "points": self.points,
-        }
+        return state.course.report() | {"points": self.points}
 
     def problem(self, H, state, dt):
-        failed_at = float(state.failed_at)
+        failed_at = float(state.course.failed_at)
         if not np.isfinite(failed_at):
             return None
         assert self.levels is not None and self.span is not None

@@ -14,7 +14,6 @@ import math
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
 from zitter import checks
@@ -26,17 +25,14 @@ from zitter.operators.spinor_light import SpinorLight
 from zitter.operators.spinor_solver import SpinorSolver
 from zitter.operators.sums import add
 from zitter.propagators.base import Propagator
-from zitter.propagators.bicgstab import bicgstab
+from zitter.propagators.bicgstab import Course, bicgstab
 
 
 class SolverMemory(eqx.Module):
     """Factors of M, and what the iteration did."""
 
     solver: SpinorSolver
-    iterations: jax.Array
-    products: jax.Array  # of the light with one state
-    residual: jax.Array  # the largest so far
-    failed_at: jax.Array  # when BiCGSTAB first gave up; infinite if it never did
+    course: Course
 
 
 class SplineCrankNicolson(Propagator):
@@ -71,9 +67,7 @@ class SplineCrankNicolson(Propagator):
         assert isinstance(H.basis, SpinorBasis) and isinstance(H.fixed, SpinorBlocks)
         half = 0.5j * real_like(dt, psi)
         bands = H.basis.overlap_matrices(jnp.finfo(psi.dtype).dtype) + half * H.fixed.bands()
-        count, zero = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float64)
-        never = jnp.full((), jnp.inf, jnp.float64)
-        return SolverMemory(SpinorSolver(H.basis, bands), count, count, zero, never)
+        return SolverMemory(SpinorSolver(H.basis, bands), Course.begin())
 
     def step(self, H, psi, t, dt, state):
         half = 0.5j * real_like(dt, psi)
@@ -88,26 +82,14 @@ class SplineCrankNicolson(Propagator):
             return y + state.solver.solve(half * coupling.apply(y))
 
         y, count, residual = bicgstab(apply, rhs, psi, self.tol, self.most_iterations)
-        residual = residual.astype(jnp.float64)
-        failed = jnp.where(residual <= self.tol, jnp.inf, jnp.float64(t))
-        memory = SolverMemory(
-            state.solver,
-            state.iterations + count,
-            state.products + 2 * count + 1,
-            jnp.fmax(state.residual, residual),
-            jnp.minimum(state.failed_at, failed),
-        )
-        return 2 * y - psi, memory
+        course = state.course.after(count, 2 * count + 1, residual, self.tol, t)
+        return 2 * y - psi, SolverMemory(state.solver, course)
 
     def report(self, state):
-        return {
-            "iterations": state.iterations,
-            "products": state.products,
-            "residual": state.residual,
-        }
+        return state.course.report()
 
     def problem(self, H, state, dt):
-        failed_at = float(state.failed_at)
+        failed_at = float(state.course.failed_at)
         if not math.isfinite(failed_at):
             return None
         # Each product shrinks the error by ‖M⁻¹ τ/2 V‖ ≤ τ/2 max|cA|, or more.

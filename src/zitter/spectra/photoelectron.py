@@ -8,6 +8,7 @@ density. Valid after the pulse, when the vector potential is zero again.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from typing import Any
 
@@ -18,8 +19,28 @@ from zitter.bases.eigen import EigenBasis
 from zitter.spectra.quality import check_lmax
 
 
+class EnergySpectrum(abc.ABC):
+    """dP/dE (1/hartree) at `energies` above threshold, by channels."""
+
+    energies: np.ndarray
+
+    @property
+    @abc.abstractmethod
+    def channels(self) -> np.ndarray:
+        """(channels, energies)."""
+
+    @property
+    def total(self) -> np.ndarray:
+        return self.channels.sum(axis=0)
+
+    @property
+    def probability(self) -> float:
+        """∫ dP/dE dE, by trapezoids."""
+        return float(np.trapezoid(self.total, self.energies))
+
+
 @dataclasses.dataclass
-class PhotoelectronSpectrum:
+class PhotoelectronSpectrum(EnergySpectrum):
     """dP/dE (1/hartree) at `energies` above threshold: `per_l` (channels, energies) and `total`."""
 
     energies: np.ndarray
@@ -27,13 +48,8 @@ class PhotoelectronSpectrum:
     l: np.ndarray
 
     @property
-    def total(self) -> np.ndarray:
-        return self.per_l.sum(axis=0)
-
-    @property
-    def probability(self) -> float:
-        """∫ dP/dE dE, by trapezoids."""
-        return float(np.trapezoid(self.total, self.energies))
+    def channels(self) -> np.ndarray:
+        return self.per_l
 
 
 def bound_populations(

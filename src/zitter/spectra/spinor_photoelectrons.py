@@ -21,10 +21,11 @@ from zitter import checks
 from zitter.bases.spinors import SpinorBasis
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spinor_levels import SpinorLevels, levels_of
+from zitter.spectra.photoelectron import EnergySpectrum
 
 
 @dataclasses.dataclass
-class SpinorSpectrum:
+class SpinorSpectrum(EnergySpectrum):
     """dP/dE (1/hartree) at `energies` above threshold: `per_kappa` (κ, energies) and `total`."""
 
     energies: np.ndarray
@@ -32,13 +33,8 @@ class SpinorSpectrum:
     kappas: np.ndarray
 
     @property
-    def total(self) -> np.ndarray:
-        return self.per_kappa.sum(axis=0)
-
-    @property
-    def probability(self) -> float:
-        """∫ dP/dE dE, by trapezoids."""
-        return float(np.trapezoid(self.total, self.energies))
+    def channels(self) -> np.ndarray:
+        return self.per_kappa
 
 
 @dataclasses.dataclass
