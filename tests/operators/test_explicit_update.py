@@ -1,4 +1,4 @@
-"""The explicit update: XLA against the definition, and the Triton kernel against XLA."""
+"""The explicit update: XLA against the definition, and the kernels against XLA."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +32,33 @@ def test_advance_repeats_the_update():
     np.testing.assert_allclose(
         explicit_update.advance(psi, g, weights, 6), expected, rtol=0, atol=1e-13
     )
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-6)])
+@pytest.mark.parametrize("shape", [(1, 4, 5), (2, 3, 3), (7, 20, 33), (16, 5, 64)])
+@pytest.mark.parametrize("updates", [2, 8])
+def test_numba_equals_xla(dtype, tolerance, shape, updates):
+    """Also with fewer planes than threads, and an even and an odd number of passes."""
+    pytest.importorskip("numba")
+    psi, g, weights = problem(shape, dtype, 3)
+    before = np.array(psi)
+    found = explicit_update.advance_numba(psi, g, weights, updates)
+    expected = explicit_update.advance_xla(psi, g, weights, updates)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * 10)
+    np.testing.assert_array_equal(psi, before)
+
+
+def test_numba_does_not_depend_on_the_number_of_threads():
+    numba = pytest.importorskip("numba")
+    psi, g, weights = problem((9, 10, 11), jnp.float64, 4)
+    found = explicit_update.advance_numba(psi, g, weights, 6)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        alone = explicit_update.advance_numba(psi, g, weights, 6)
+    finally:
+        numba.set_num_threads(threads)
+    np.testing.assert_array_equal(alone, found)
 
 
 @pytest.mark.gpu

@@ -164,7 +164,7 @@ class ImaginaryTime(Eigensolver):
                 )
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
-            block = _advance(update, block, shifts, jnp.asarray(self.check_every))
+            block = _advance(update, block, shifts, self.check_every)
             done += self.check_every
 
 
@@ -200,11 +200,15 @@ class Update(eqx.Module):
             weights = -2 * dtau * kinetic.coefficients[:, 0]
         return cls(potential, weights, kinetic, jnp.asarray(dtau, potential.dtype))
 
-    def apply(self, psi: jax.Array, shift: jax.Array, updates: Any) -> jax.Array:
-        """An even number of updates of one state; V is counted from `shift`."""
+    def factor(self, shift: jax.Array) -> jax.Array:
+        """g = 1/(2 + δτV), V counted from `shift`."""
         # Early energies may be far off; g has to stay positive where the potential is deepest.
         shift = jnp.minimum(shift, jnp.min(self.potential) + 1 / self.dtau)
-        g = 1 / (2 + self.dtau * (self.potential - shift))
+        return 1 / (2 + self.dtau * (self.potential - shift))
+
+    def apply(self, psi: jax.Array, shift: jax.Array, updates: Any) -> jax.Array:
+        """An even number of updates of one state."""
+        g = self.factor(shift)
         if self.weights is not None:
             return explicit_update.advance(psi, g, self.weights, updates)
 
@@ -214,8 +218,23 @@ class Update(eqx.Module):
         return jax.lax.fori_loop(0, updates // 2, lambda _, psi: once(once(psi)), psi)
 
 
+def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: int) -> jax.Array:
+    if update.weights is not None and explicit_update.has_numba(block):
+        states = [
+            explicit_update.advance_numba(psi, _factor(update, shift), update.weights, updates)
+            for psi, shift in zip(block, shifts, strict=True)
+        ]
+        return jnp.asarray(np.stack(states))
+    return _advance_compiled(update, block, shifts, jnp.asarray(updates))
+
+
+_factor = eqx.filter_jit(Update.factor)
+
+
 @eqx.filter_jit
-def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: Any) -> jax.Array:
+def _advance_compiled(
+    update: Update, block: jax.Array, shifts: jax.Array, updates: Any
+) -> jax.Array:
     return jax.lax.map(lambda one: update.apply(one[0], one[1], updates), (block, shifts))
 
 

@@ -5,17 +5,20 @@
 with g = 1/(2 + δτV) and k_a = δτ/(m h_a²): the b and c of Liu, Liu and Hou are 4g − 1 and k g, so
 one array stands for two and an update reads ψ and g and writes ψ'. That traffic is the cost.
 
-Two forms of the same function: XLA (any device) and a Triton kernel through jax-triton (NVIDIA and
-AMD GPUs, where it is installed). Both do two updates per turn of the loop: with one, XLA copies the
-carried array each turn.
+Three forms of the same function: XLA (any device), a Triton kernel through jax-triton (NVIDIA and
+AMD GPUs, where it is installed), and numba (CPUs, where it is installed). The first two are traced
+into larger programs; the third works on arrays in memory, `advance_numba`. Two updates make a turn
+of the loop: with one, XLA copies the carried array each turn, and numba does both in one pass.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter.operators.kernels import triton_calls
 
@@ -27,6 +30,20 @@ def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> j
     if triton_calls.has_triton():
         return advance_triton(psi, g, weights, updates)
     return advance_xla(psi, g, weights, updates)
+
+
+def has_numba(psi: jax.Array) -> bool:
+    """Whether ψ lies in the memory of one CPU and numba is installed."""
+    (device, *others) = psi.devices()
+    return not others and device.platform == "cpu" and importlib.util.find_spec("numba") is not None
+
+
+def advance_numba(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: int) -> np.ndarray:
+    """`updates` (even) updates of one ψ, outside of compiled programs."""
+    from zitter.operators.kernels import explicit_update_numba
+
+    arrays = np.asarray(psi), np.asarray(g), np.asarray(weights)
+    return explicit_update_numba.advance(*arrays, updates)
 
 
 def advance_xla(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) -> jax.Array:
