@@ -154,12 +154,35 @@ def test_a_dry_run_refuses_what_the_run_would(case, tmp_path, capsys, setting, s
     assert f"trap.toml: {sentence}" in error
 
 
+def test_a_run_that_only_optimizes(case, tmp_path, capsys):
+    """Its course is the result: to be shown, drawn, found finished, and to start from."""
+    case.write_text(GAS, encoding="utf-8")
+    out = tmp_path / "out"
+    code, printed, _ = run(capsys, "run", case, "--out", out, "--json")
+    assert code == 0
+    numbers = json.loads(printed.splitlines()[-1])
+    assert numbers["kind"] == "optimization"
+    assert {p.name for p in out.glob("*.h5")} == {"jastrow.h5", "result.h5"}
+    code, shown, _ = run(capsys, "show", out, "--json")
+    assert code == 0
+    assert "← taken" in shown
+    assert json.loads(shown.splitlines()[-1]) == numbers
+    assert run(capsys, "plot", out, "-o", tmp_path / "course.png")[0] == 0
+    assert (tmp_path / "course.png").stat().st_size > 10_000
+    code, again, _ = run(capsys, "run", case, "--out", out, "--resume")
+    assert code == 0
+    assert "finished already" in again
+    for file in ("result.h5", "jastrow.h5"):
+        setting = f"wavefunction.parameters='{out / file}'"
+        assert run(capsys, "run", case, "--out", out, "--dry-run", "--set", setting)[0] == 0
+
+
 def test_parameters_of_the_user_are_not_touched(case, tmp_path, capsys):
     """A file of an earlier run, or put there by hand, goes only by --overwrite."""
     case.write_text(GAS, encoding="utf-8")
     out = tmp_path / "out"
     assert run(capsys, "run", case, "--out", out)[0] == 0
-    assert [p.name for p in out.glob("*.h5")] == ["jastrow.h5"]
+    (out / "result.h5").unlink()
     precious = b"parameters of the user"
     (out / "jastrow.h5").write_bytes(precious)
     for options in ([], ["--resume"], ["--set", "optimize.seed=1", "--resume"]):

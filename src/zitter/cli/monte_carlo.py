@@ -1,6 +1,7 @@
 """`zitter run` of a Monte Carlo input: optimize, then VMC, then DMC, each as far as asked for.
 
-Parameters go to `jastrow.h5`, the last run to `result.h5`, a VMC run before DMC to `vmc.h5`.
+Parameters go to `jastrow.h5`, the last run to `result.h5`, a VMC run before DMC to `vmc.h5`. Where
+nothing follows, the course of the optimization is the result.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from jax.errors import JaxRuntimeError
@@ -18,6 +20,7 @@ from zitter.cli.showing import print_json, table
 from zitter.config.document import Document
 from zitter.config.monte_carlo import MonteCarloCase, assemble_monte_carlo, checked_run
 from zitter.qmc import sizes
+from zitter.qmc.optimized import Optimized
 from zitter.qmc.runs import signature
 
 
@@ -48,11 +51,10 @@ def _compute(request: running.Request, case: MonteCarloCase) -> Any:
     out = request.out
     resumed = _same_input(request, case)
     running.log(request, running.heading(request) + (" (resumed)" if resumed else ""))
-    psi = _optimized(request, case)
-    if not case.runs:
-        shutil.rmtree(out / "checkpoint")
-        return psi
-    start, result = None, None
+    psi, result = _optimized(request, case)
+    if result is not None:
+        _keep(request, result, out / "result.h5", case, started)
+    start = None
     for verb, options in case.runs.items():
         last = verb == list(case.runs)[-1]
         file = out / ("result.h5" if last else f"{verb}.h5")
@@ -60,14 +62,20 @@ def _compute(request: running.Request, case: MonteCarloCase) -> Any:
             result = qmc.Samples.load(file)
         else:
             result = _one_run(request, case, verb, options, psi, start)
-            result.input = case.document.text
-            result.info["wall_seconds"] = time.perf_counter() - started
-            result.save(file)
-            running.log(request, f"wrote {file} after {result.info['wall_seconds']:.3g} s")
+            _keep(request, result, file, case, started)
         start = result.positions if not options.get("twists") else None
     # A kill may have left a file that was being written.
     shutil.rmtree(out / "checkpoint")
     return result
+
+
+def _keep(
+    request: running.Request, result: Any, file: Path, case: MonteCarloCase, started: float
+) -> None:
+    result.input = case.document.text
+    result.info["wall_seconds"] = time.perf_counter() - started
+    result.save(file)
+    running.log(request, f"wrote {file} after {result.info['wall_seconds']:.3g} s")
 
 
 def _same_input(request: running.Request, case: MonteCarloCase) -> bool:
@@ -95,20 +103,28 @@ def _same_input(request: running.Request, case: MonteCarloCase) -> bool:
     return False
 
 
-def _optimized(request: running.Request, case: MonteCarloCase) -> qmc.SlaterJastrow:
+def _optimized(
+    request: running.Request, case: MonteCarloCase
+) -> tuple[qmc.SlaterJastrow, Optimized | None]:
+    """Ψ with optimized parameters, and how they were found where that is the result."""
     psi, file = case.psi, request.out / "jastrow.h5"
     if not case.optimize:
-        return psi
-    if request.resume and file.exists():
-        return psi.load_parameters(file)
+        return psi, None
+    if case.runs and request.resume and file.exists():
+        return psi.load_parameters(file), None
+    stages = []
     for options in case.optimize:
         with running.located("optimize"):
             found = qmc.optimize(psi, **options, progress=_progress(request))
         running.say(request, found.summary())
         running.log(request, found.summary())
         psi = found.wavefunction
+        stages.append(found.stage)
     psi.save_parameters(file)
-    return psi
+    if case.runs:
+        return psi, None
+    info = {"wavefunction": repr(psi), **runtime.describe()}
+    return psi, Optimized(psi.stored_parameters(), stages, info)
 
 
 def _one_run(request, case: MonteCarloCase, verb: str, options, psi, start) -> qmc.Samples:
@@ -177,18 +193,12 @@ def describe(case: MonteCarloCase, as_json: bool) -> int:
 
 
 def _report(request: running.Request, result: Any, how: str) -> None:
-    if isinstance(result, qmc.SlaterJastrow):
-        path = request.out / "jastrow.h5"
-        numbers = {"kind": "jastrow", "file": str(path), "parameters": result.parameters.tolist()}
-        shown = repr(result)
-    else:
-        path = request.out / "result.h5"
-        numbers, shown = {**result.numbers(), "file": str(path)}, result.summary()
+    path = request.out / "result.h5"
     if not request.quiet:
-        print(shown)
+        print(result.summary())
         print(f"{how}: {path}")
     if request.json:
-        print_json(numbers)
+        print_json({**result.numbers(), "file": str(path)})
 
 
 def _progress(request: running.Request) -> bool:

@@ -45,12 +45,13 @@ def show(path: Path, as_json: bool) -> int:
 
 
 def monte_carlo(file: Path) -> Any:
-    """The samples in a file of a Monte Carlo run, or None for any other file."""
-    if not file.is_file() or io.read(file).attributes.get("kind") != "monte carlo":
+    """The result in a file of a Monte Carlo run, or None for any other file."""
+    kinds = ("monte carlo", "optimization")
+    if not file.is_file() or io.read(file).attributes.get("kind") not in kinds:
         return None
-    from zitter.qmc import Samples  # brings JAX along, which other results do without
+    from zitter import qmc  # noqa: F401  (lets `load` know these kinds, and brings JAX along)
 
-    return Samples.from_dataset(io.read(file))
+    return load(file)
 
 
 def numbers(result: Solution | Eigenstates, path: Path) -> dict[str, Any]:

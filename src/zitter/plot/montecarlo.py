@@ -8,6 +8,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.plot import style
+from zitter.qmc.optimized import Optimized
 from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import with_error
 
@@ -64,8 +65,33 @@ def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
     return style.figure_of(ax)
 
 
-def overview(samples: Samples) -> Figure:
+def optimization(found: Optimized) -> Figure:
+    """Energy and variance of the parameters that were tried, one after another."""
+    figure = style.new_figure(6.5, 5.0)
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    first = 0
+    for row, stage in enumerate(found.stages):
+        color, steps = style.COLORS[row % len(style.COLORS)], first + np.arange(len(stage.energies))
+        courses = ((stage.energies, stage.errors), (stage.variances, stage.variance_errors))
+        for ax, (values, errors) in zip((upper, lower), courses, strict=True):
+            ax.errorbar(steps, values, errors, color=color, lw=1.0, marker="o", ms=3,
+                        label=stage.method)  # fmt: skip
+            ax.plot(steps[stage.best], values[stage.best], "o", color=color, ms=9, mfc="none")
+        first = steps[-1] + 1
+    for ax, label in ((upper, f"energy ({found.stages[0].units})"), (lower, "variance (hartree²)")):
+        style.dress(ax)
+        ax.set_ylabel(label)
+    upper.legend(fontsize=8, frameon=False)
+    lower.set_xlabel("iteration")
+    lower.xaxis.get_major_locator().set_params(integer=True)
+    style.title(upper, "Optimization; what was taken is ringed")
+    return figure
+
+
+def overview(samples: Samples | Optimized) -> Figure:
     """The energy's trace and everything that was measured, in one figure."""
+    if isinstance(samples, Optimized):
+        return optimization(samples)
     count = 1 + len(samples.estimators)
     figure = style.new_figure(6.5, 2.8 * count)
     axes = figure.subplots(count, 1, squeeze=False).ravel()
@@ -91,6 +117,9 @@ def costs(table: list[tuple[int, str, int, dict[str, float]]]) -> Figure:
             milliseconds = [1e3 * s for s in seconds]
             ax.loglog(sizes, milliseconds, line, color=color, marker="o", ms=3, lw=1.0,
                       label=f"{label}, {precision}")  # fmt: skip
+    sizes = sorted({n for n, *_ in table})
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.set_xticks([], minor=True)
     ax.set_xlabel("electrons")
     ax.set_ylabel("time per walker (ms)")
     ax.legend(fontsize=7, frameon=False)

@@ -18,7 +18,8 @@ import numpy as np
 
 from zitter import checks, loop
 from zitter.qmc import variational
-from zitter.qmc.statistics import reblock, with_error
+from zitter.qmc.optimized import Stage
+from zitter.qmc.statistics import reblock
 from zitter.qmc.wavefunction import SlaterJastrow
 
 BATCH = 256  # samples whose derivatives are taken at once
@@ -76,14 +77,15 @@ class Optimization:
     method: str
     units: str
 
+    @property
+    def stage(self) -> Stage:
+        """The course alone, for files and pictures."""
+        columns = ("energy", "error", "variance", "variance_error")
+        courses = (np.asarray([getattr(item, name) for item in self.history]) for name in columns)
+        return Stage(self.method, self.units, self.best, *courses)
+
     def summary(self) -> str:
-        lines = [f"{self.method}", f"  iteration  energy ({self.units})    variance (hartree²)"]
-        for index, item in enumerate(self.history):
-            mark = "  ← taken" if index == self.best else ""
-            energy = with_error(item.energy, item.error)
-            variance = with_error(item.variance, item.variance_error)
-            lines.append(f"  {index:<10} {energy:<26} {variance}{mark}")
-        return "\n".join(lines)
+        return self.stage.summary()
 
     def __repr__(self) -> str:
         return self.summary()

@@ -92,13 +92,17 @@ class SlaterJastrow(eqx.Module):
 
     def save_parameters(self, path: str | os.PathLike[str]) -> None:
         """Write all Jastrow parameters to a file."""
+        io.write(path, io.Dataset(self.stored_parameters(), {"kind": "jastrow"}))
+
+    def stored_parameters(self) -> dict[str, io.Variable]:
+        """The Jastrow parameters as files name them, term by term."""
         variables = {}
         for position, term in enumerate(self.terms):
             values = np.asarray(term.parameters)
             name = f"jastrow_{position}_{type(term).__name__.removeprefix('Prepared').lower()}"
             dims = tuple(f"{name}_{axis}" for axis in range(values.ndim))
             variables[name] = io.Variable(values, dims, "1", "Jastrow parameters")
-        io.write(path, io.Dataset(variables, {"kind": "jastrow"}))
+        return variables
 
     def load_parameters(self, path: str | os.PathLike[str]) -> SlaterJastrow:
         """The same wave function with the parameters that `save_parameters` wrote."""

@@ -1,0 +1,107 @@
+"""What optimization found, as files keep it: the parameters and the course of every stage."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from zitter import io, solution
+from zitter.qmc.statistics import with_error
+
+KIND = "optimization"
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """Energies and variances of the parameters that one method went through; `best` was taken."""
+
+    method: str
+    units: str
+    best: int
+    energies: np.ndarray
+    errors: np.ndarray
+    variances: np.ndarray
+    variance_errors: np.ndarray
+
+    def summary(self) -> str:
+        lines = [f"{self.method}", f"  iteration  energy ({self.units})    variance (hartree²)"]
+        rows = zip(self.energies, self.errors, self.variances, self.variance_errors, strict=True)
+        for index, (energy, error, variance, spread) in enumerate(rows):
+            mark = "  ← taken" if index == self.best else ""
+            shown = with_error(energy, error)
+            lines.append(f"  {index:<10} {shown:<26} {with_error(variance, spread)}{mark}")
+        return "\n".join(lines)
+
+
+# The arrays of a stage, with their units; energies are in the system's.
+_COURSES = {
+    "energies": "",
+    "errors": "",
+    "variances": "hartree^2",
+    "variance_errors": "hartree^2",
+}
+
+
+@dataclasses.dataclass
+class Optimized:
+    """The result of a run that only optimizes. Its file serves as a file of parameters, too."""
+
+    parameters: dict[str, io.Variable]
+    stages: list[Stage]
+    info: dict[str, Any]
+    input: str = ""
+
+    def numbers(self) -> dict[str, Any]:
+        """The key numbers, for `--json`."""
+        last = self.stages[-1]
+        return {
+            "kind": KIND,
+            "energy": last.energies[last.best],
+            "energy_error": last.errors[last.best],
+            "units": last.units,
+            "variance": last.variances[last.best],
+            "parameters": {name: v.data.tolist() for name, v in self.parameters.items()},
+            "info": self.info,
+        }
+
+    def summary(self) -> str:
+        lines = [stage.summary() for stage in self.stages]
+        for name, variable in self.parameters.items():
+            shown = " ".join(f"{x:.6g}" for x in np.ravel(variable.data))
+            lines.append(f"  {name:<22} {shown}")
+        lines += [f"  {key.replace('_', ' '):<22} {value}" for key, value in self.info.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def dataset(self) -> io.Dataset:
+        variables, told = dict(self.parameters), []
+        for index, stage in enumerate(self.stages):
+            for name, unit in _COURSES.items():
+                label = f"stage_{index}_{name}"
+                dims = (f"stage_{index}_iteration",)
+                variables[label] = io.Variable(getattr(stage, name), dims, unit or stage.units)
+            told.append({"method": stage.method, "units": stage.units, "best": stage.best})
+        attributes = {"kind": KIND, "info": self.info, "input": self.input}
+        return io.Dataset(variables, attributes | {"stages": json.dumps(told)})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        io.write(path, self.dataset())
+
+    @classmethod
+    def from_dataset(cls, data: io.Dataset) -> Optimized:
+        stages = []
+        for index, told in enumerate(json.loads(data.attributes["stages"])):
+            courses = [data.variables[f"stage_{index}_{name}"].data for name in _COURSES]
+            stages.append(Stage(told["method"], told["units"], told["best"], *courses))
+        parameters = {k: v for k, v in data.variables.items() if not k.startswith("stage_")}
+        info = json.loads(data.attributes["info"])
+        return cls(parameters, stages, info, str(data.attributes.get("input", "")))
+
+
+solution.KINDS[KIND] = Optimized
