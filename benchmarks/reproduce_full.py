@@ -5,6 +5,8 @@ python benchmarks/reproduce_full.py hydrogen-laser --json FILE        (--default
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from common import arguments, finish, record
 
 from zitter import reproduce, runtime
@@ -13,10 +15,11 @@ from zitter import reproduce, runtime
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("name", choices=list(reproduce.NAMES))
+    parser.add_argument("--out", type=Path, help="folder of figures and of what to go on from")
     parser.add_argument("--default", action="store_true", help="the size of the default run")
     options = parser.parse_args()
     runtime.configure(precision="double")
-    report = reproduce.run(options.name, full=not options.default).to_json()
+    report = reproduce.run(options.name, not options.default, options.out).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
     result = record(options.name, question, report["rows"], "jax-triton")
     kept = {key: report[key] for key in ("ok", "seconds", "precision", "notes")}

@@ -272,8 +272,9 @@ def _compared(
     shapes = [curve / np.linalg.norm(curve) for curve in curves]
     means = [d.mean_along_axis / d.probability for d in (simulated, volkov)]
     rows = [
-        Row.compared(f"overlap of dP/dp_z with rSFA, one photon, {label}",
-                     float(shapes[0] @ shapes[1]), 1.0, 0.05, "rSFA"),
+        # Decides nothing: the paper has no number for it, and a flat dP/dp_z would reach 0.91.
+        Row(f"overlap of dP/dp_z with rSFA, one photon, {label}", float(shapes[0] @ shapes[1]),
+            None, 1.0, "rSFA"),
         # The approximation leaves out the nucleus, which alone changes the yield of one weak photon
         # by 1.34 at ω = 50: half of it may differ. 1.38 and 0.95 are found for 3 and 15 cycles.
         Row.compared(f"probability of one photon, {label}", simulated.probability,
