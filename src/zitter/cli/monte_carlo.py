@@ -161,6 +161,8 @@ def describe(case: MonteCarloCase, as_json: bool) -> int:
         ),
     }
     rows = {key: str(value) for key, value in facts.items() if value}
+    if case.optimize:
+        rows["optimize"] += " (its time is not estimated)"
     for verb, options in case.runs.items():
         run = checked_run(case.psi, verb, options)
         size = sizes.memory(run, verb, options)

@@ -93,8 +93,7 @@ def dmc(
         checkpoint_every, resume, progress,
     )  # fmt: skip
     if equilibration is None:
-        needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
-        equilibration = int(min(max(math.ceil(needed / steps), 10), 1000))
+        equilibration = usual_equilibration(psi, timestep, steps)
     about = ("dmc", timestep, steps, equilibration)
 
     def context(tune: bool) -> Context:
@@ -128,6 +127,12 @@ def dmc(
         "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
     }
     return run.finish(records, weights, outcome.state.walkers, info)
+
+
+def usual_equilibration(psi: SlaterJastrow, timestep: float, steps: int) -> int:
+    """Blocks in which electrons diffuse over four times the distance to their neighbours."""
+    needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
+    return int(min(max(math.ceil(needed / steps), 10), 1000))
 
 
 def counter(state: State) -> Any:

@@ -36,12 +36,26 @@ def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
 
 
 def seconds(run: Run, verb: str, options: dict[str, Any]) -> tuple[float, float]:
-    """(time to compile, time of all measured blocks), from a few blocks that are run."""
+    """(time to compile, time of equilibration and of all blocks), from a few blocks that are run.
+
+    Without a given stride a block of VMC counts as one sweep; the run itself may find that it needs
+    more.
+    """
     step, context, _ = _block(run, verb, options)
     state = variational.first_states(run)
     if verb == "dmc":
         state = diffusion.blank_state(state, jnp.zeros(state.width.shape))
-    return loop.seconds(step, context, state, run.blocks)
+    compiling, measuring = loop.seconds(step, context, state, run.blocks)
+    return compiling, measuring * (1 + _equilibration(run, verb, options) / run.blocks)
+
+
+def _equilibration(run: Run, verb: str, options: dict[str, Any]) -> float:
+    """Its length in blocks; the short VMC run before DMC is left out."""
+    given = options.get("equilibration")
+    if verb == "vmc":
+        return (given or variational.EQUILIBRATION) / (options.get("stride") or 1)
+    timestep = float(checks.positive("timestep", options["timestep"], "time"))
+    return given or diffusion.usual_equilibration(run.psi, timestep, options.get("steps", 10))
 
 
 def _block(run: Run, verb: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:

@@ -23,6 +23,7 @@ from zitter.qmc.wavefunction import SlaterJastrow, Walker
 ACCEPTANCE = 0.5  # aimed at while the step is tuned
 REFRESH = 50  # sweeps after which inverses are computed anew
 LONGEST_STRIDE = 20
+EQUILIBRATION = 100  # sweeps
 
 
 class Context(eqx.Module):
@@ -51,7 +52,7 @@ def vmc(
     blocks: int = 200,
     *,
     stride: int | None = None,
-    equilibration: int = 100,
+    equilibration: int = EQUILIBRATION,
     twists: int | Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
