@@ -69,6 +69,7 @@ def test_precision(precision, products, real, complex_):
         ({"mesh": {"space": 64}}, "mesh: must not ask for more"),
         ({"mesh": {"space": 0}}, "mesh.space: must be at least 1"),
         ({"mesh": 4}, "mesh: must be a dict"),
+        ({"mesh": {"walkers": 1}}, "mesh: must be"),
     ],
 )
 def test_refusals_change_nothing(given, message):
@@ -116,6 +117,55 @@ MESH = """
             np.testing.assert_allclose(x, y, atol=1e-13)
     print("same")
 """
+
+
+WALKERS = """
+    import numpy as np
+    import zitter as zt
+    from zitter import qmc
+    from zitter.qmc import variational
+    from zitter.qmc.runs import Run
+
+    def run(mesh):
+        zt.configure(mesh=mesh)
+        psi = qmc.SlaterJastrow(qmc.ElectronGas(2, 5.0), [qmc.U(order=3)])
+        if mesh:
+            options = (8, 4, (), 0, None, None, (), None, 30.0, False, False)
+            r = variational.first_states(Run.checked(psi, *options)).walkers.r
+            assert [s.data.shape[0] for s in r.addressable_shards] == [4, 4], r.sharding
+        found = qmc.vmc(psi, walkers=8, blocks=4, equilibration=10, stride=1)
+        projected = qmc.dmc(psi, 0.5, walkers=8, blocks=4, equilibration=2)
+        return found.traces["energy"], projected.traces["energy"]
+
+    for one, two in zip(run(None), run({"space": 2})):
+        np.testing.assert_allclose(one, two, rtol=1e-9)
+    print("same")
+"""
+
+
+@pytest.mark.multiprocess
+def test_walkers_are_spread_over_two_devices():
+    output = in_new_process(
+        WALKERS,
+        JAX_PLATFORMS="cpu",
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+    )
+    assert output.strip() == "same"
+
+
+def test_pulses_and_cells_are_in_double_precision_without_configure():
+    code = """
+        import zitter as zt
+        pulse = zt.SineSquared(amplitude=1, frequency=1, cycles=2)
+        assert pulse.vector_potential(0.3).dtype == "f8"
+    """
+    in_new_process(code)
+    code = """
+        import jax, zitter as zt
+        zt.qmc.Cell([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        assert jax.config.jax_enable_x64
+    """
+    in_new_process(code)
 
 
 @pytest.mark.multiprocess

@@ -92,6 +92,8 @@ def find_device(name: str | None) -> Any:
 
 def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
     checks.instance("mesh", sizes, dict)
+    for axis in sizes:
+        checks.choice("mesh", axis, ("space",))
     total = math.prod(checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items())
     devices = jax.devices(device.platform)
     if total > len(devices):

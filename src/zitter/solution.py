@@ -162,7 +162,12 @@ def load(path: str | os.PathLike[str]) -> Solution | Eigenstates:
     kind = data.attributes.get("kind")
     if kind not in KINDS:
         raise checks.InputError("file", f'must be a zitter result, but "{path}" is not one')
-    return KINDS[kind].from_dataset(data)
+    try:
+        return KINDS[kind].from_dataset(data)
+    except KeyError as error:
+        raise checks.InputError(
+            "file", f'must be a whole zitter result, but "{path}" lacks {error.args[0]}'
+        ) from None
 
 
 def _coordinate(name: str, points: Any) -> io.Variable:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zitter import units
+from zitter import checks, units
 from zitter.fields import (
     Gaussian,
     HalfCycle,
@@ -218,6 +218,10 @@ def test_tabulated_files(tmp_path):
         read = Tabulated(file=str(tmp_path / name)).vector_potential(np.linspace(0, 10, 7))
         # savetxt writes 18 digits, so even the text file is exact.
         np.testing.assert_allclose(read, direct, rtol=1e-15)
+    whole = (tmp_path / "pulse.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(checks.InputError, match="file: must be a text file of two columns"):
+        Tabulated(file=str(tmp_path / "cut.npz"))
 
 
 def test_gradient_with_respect_to_pulse_parameters():

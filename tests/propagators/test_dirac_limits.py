@@ -24,6 +24,7 @@ def ground_state(H, mu: float = 0.5):
     return jnp.asarray(state)
 
 
+@pytest.mark.slow
 def test_light_a_hundred_times_faster_gives_schroedinger():
     """c → 100c in dipole approximation: populations agree to 1e-6 with those in length gauge.
 
@@ -80,6 +81,7 @@ def one_photon():
     return runs
 
 
+@pytest.mark.slow
 def test_one_photon_at_fifty_hartree(one_photon):
     """dP/dE = σ(ω)|Ẽ(ω)|²c/(4π²ω), ω = E + ½, with the exact non-relativistic σ of 1s (Stobbe).
 
@@ -104,6 +106,7 @@ def test_one_photon_at_fifty_hartree(one_photon):
     assert share[-2] / share[1] == pytest.approx(2, rel=0.02)
 
 
+@pytest.mark.slow
 def test_momentum_of_the_photon(one_photon):
     """Photoelectrons carry (8/5)E/c forward (Sommerfeld), up to Ip/ω and v/c: a few per cent."""
     _, H, run = one_photon[0]
@@ -117,6 +120,7 @@ def test_momentum_of_the_photon(one_photon):
     )
 
 
+@pytest.mark.slow
 def test_the_opposite_field_is_the_mirror_image(one_photon):
     """A → −A (CEP + π) is a turn by π about z: p_x and p_y change sign, all else stays."""
     (_, _, first), (_, _, second) = one_photon

@@ -60,6 +60,14 @@ def test_closed_shells(lattice, sizes):
     assert set(sizes) <= set(closed_shells(lattice))
 
 
+def test_closed_shells_of_lattice_vectors():
+    """A lattice is the same however its vectors are chosen."""
+    assert closed_shells([[2, 0, 0], [0, 2, 0], [4, 2, 2]], 200) == closed_shells("sc", 200)
+    for wrong in (0, "many"):
+        with pytest.raises(checks.InputError, match="maximum: must be"):
+            closed_shells("sc", wrong)  # type: ignore[arg-type]
+
+
 def test_closed_shells_of_one_spin_are_half_as_large():
     assert closed_shells("sc", 60, polarized=True) == [1, 7, 19, 27, 33, 57]
 

@@ -21,7 +21,7 @@ from zitter.qmc import (
     vmc,
 )
 from zitter.qmc.diffusion import comb_indices
-from zitter.qmc.guards import STUCK
+from zitter.qmc.guards import STUCK, Counts, notes
 
 SYSTEMS = {
     # Orbitals with the right cusp and the wrong width, so that DMC has work to do.
@@ -176,3 +176,9 @@ def test_correlation_of_the_gas_of_14():
     assert (exact - variational.energy) / (exact - limit) > 0.85
     # The bias of the largest step is small: the limited drift and energy keep it linear.
     assert abs(energies[-1] - limit) < 1e-3
+
+
+def test_an_energy_that_was_limited_too_often_is_disowned():
+    often, rarely = (notes(Counts(100.0, 0.0, n, 0.0, 0.0), 256, 14) for n in (2000.0, 20.0))
+    assert any("too large for this energy" in note for note in often)
+    assert not any("too large" in note for note in rarely)

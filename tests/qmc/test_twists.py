@@ -6,12 +6,23 @@ import numpy as np
 import pytest
 
 from zitter import checks
-from zitter.qmc import ElectronGas, SlaterJastrow, Trap, U, dmc, twist_grid, variational, vmc
+from zitter.qmc import (
+    ElectronGas,
+    MomentumDensity,
+    SlaterJastrow,
+    Trap,
+    U,
+    dmc,
+    twist_grid,
+    variational,
+    vmc,
+)
 from zitter.qmc.twists import prepare
 
 TWISTS = [(0.1, 0.25, 0.2), (0.3, 0.1, 0.45)]
 
 
+@pytest.mark.slow
 def test_the_average_of_two_twists_is_that_of_their_exact_energies():
     gas = ElectronGas(4, 10.0, allow_open_shell=True)
     out = vmc(SlaterJastrow(gas), walkers=128, blocks=60, twists=TWISTS)
@@ -109,6 +120,11 @@ def test_a_number_of_twists_is_a_grid():
             vmc(psi, twists=wrong)
     with pytest.raises(checks.InputError, match="twists: must be at least 1, but is 0"):
         vmc(psi, twists=0)
+
+
+def test_the_momentum_density_at_twists_is_refused():
+    with pytest.raises(checks.InputError, match="estimators: must not hold MomentumDensity"):
+        vmc(SlaterJastrow(ElectronGas(2, 5.0)), twists=TWISTS, estimators=[MomentumDensity()])
 
 
 def test_twists_need_plane_waves():

@@ -49,6 +49,13 @@ def test_closed_form_of_hartree_fock(system):
         assert total == pytest.approx(kinetic + potential)
 
 
+def test_hartree_fock_of_an_open_shell_is_refused():
+    """Real orbitals of a part of a shell have no uniform density; at a twist there is no such."""
+    gas = ElectronGas(3, 10.0, polarization=1, allow_open_shell=True)
+    with pytest.raises(checks.InputError, match="n: must fill closed shells, but is 3"):
+        gas.hartree_fock()
+
+
 def run_hartree_fock(system, rs, walkers, blocks, **options):
     lattice, dimension, n = system
     t, x = HARTREE_FOCK[system]
@@ -57,7 +64,10 @@ def run_hartree_fock(system, rs, walkers, blocks, **options):
     return out, t / rs**2 + x / rs
 
 
-@pytest.mark.parametrize(("system", "blocks"), [(("sc", 3, 14), 80), (("square", 2, 10), 160)])
+@pytest.mark.parametrize(
+    ("system", "blocks"),
+    [(("sc", 3, 14), 80), pytest.param(("square", 2, 10), 160, marks=pytest.mark.slow)],
+)
 def test_without_jastrow_vmc_is_hartree_fock(system, blocks):
     """At r_s = 10, where the same relative error bar is ten times smaller than at r_s = 1."""
     lattice, dimension, n = system

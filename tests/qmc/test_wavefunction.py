@@ -165,3 +165,18 @@ def test_jastrow_terms_that_cannot_be_used():
         SlaterJastrow(gas, U(order=4))
     with pytest.raises(checks.InputError, match="jastrow: must hold one term with Kato's cusps"):
         SlaterJastrow(gas, [U(order=4), P(stars=1), U(order=6)])
+
+
+@pytest.mark.parametrize("smoothness", [2, 3, 4])
+def test_slope_and_curvature_of_u_on_both_sides_of_the_cutoff(smoothness):
+    psi = SlaterJastrow(ElectronGas(2, 1.0), [U(order=4, cutoff=1.0, smoothness=smoothness)])
+    (term,) = psi.terms
+    beta = list(term._coefficients()[-1][:, None])
+    x = jnp.asarray([0.1, 0.5, 0.99, 1.01, 1.3])
+    value = lambda x: term.radial(x[None], beta)[0][0]  # noqa: E731
+    slope = jax.vmap(jax.grad(value))(x)
+    curvature = jax.vmap(jax.grad(jax.grad(value)))(x)
+    _, found_slope, found_curvature = term.radial(x, beta)
+    np.testing.assert_allclose(found_slope, slope, atol=1e-12)
+    np.testing.assert_allclose(found_curvature, curvature, atol=1e-11)
+    assert np.all(np.asarray(found_curvature)[3:] == 0)

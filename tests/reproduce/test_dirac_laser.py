@@ -33,6 +33,7 @@ def test_nonzero_entries_are_those_of_the_angular_matrices():
         assert nonzero_entries(kappa_max, 12, lmax) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*too few for Z")
 def test_the_full_run_keeps_what_is_done(tmp_path, monkeypatch):
     """A second call finds both fields done and gives the same report without running again."""

@@ -19,6 +19,7 @@ def cartesian(term, mass, n, points, spacing):
     return zt.eigenstates(H, n, zt.LOBPCG(tol=1e-6))
 
 
+@pytest.mark.slow
 def test_cornell_levels_of_bottomonium():
     """1S, 1P ×3 on two grids against the bare −α/r + σr in B-splines: at least fourth order."""
     mass = BOTTOM / 2

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.fields import polarization as directions
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ class Field(eqx.Module):
         return self.describe() if numbers else f"<{type(self).__name__}>"
 
     def _in_dtype_of(self, t: Any) -> tuple[Array, Field]:
+        runtime.settings()  # a plain number is a double, whether or not a basis was made before
         # Parameters are float64; without the cast they would promote single-precision runs.
         t = jnp.asarray(t)
         if not jnp.issubdtype(t.dtype, jnp.floating):

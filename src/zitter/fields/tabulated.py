@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
+from zipfile import BadZipFile
 
 import equinox as eqx
 import h5py
@@ -95,7 +96,7 @@ def _read(path: Path) -> tuple[Any, Any]:
             with h5py.File(path, "r") as data:
                 return np.asarray(data["times"]), np.asarray(data["electric_field"])
         return np.loadtxt(path, usecols=0, ndmin=1), np.loadtxt(path, usecols=1, ndmin=1)
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile) as error:
         raise checks.InputError(
             "file",
             "must be a text file of two columns, or .npz or .h5 with times and electric_field, "

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 
 _HALF = 0.5
 # name → (dimension, primitive vectors, conventional box, centring shifts), for box constant 1.
@@ -62,6 +62,7 @@ class Cell(eqx.Module):
     rectangular: bool = eqx.field(static=True)
 
     def __init__(self, vectors: Sequence[Sequence[float]], name: str = "custom"):
+        runtime.settings()  # tables in double precision
         given = checks.array("vectors", vectors)
         if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] not in (2, 3):
             raise checks.InputError(
@@ -98,6 +99,24 @@ class Cell(eqx.Module):
         unit = np.asarray(primitive, np.float64)
         constant = (float(volume) / abs(np.linalg.det(unit))) ** (1 / dimension)
         return cls((unit * constant).tolist(), lattice)
+
+    @classmethod
+    def of_lattice(cls, lattice: Any, volume: float, dimension: int | None = None) -> Cell:
+        """A named lattice, or one of the given vectors, scaled to the volume (area) of its cell."""
+        if isinstance(lattice, str):
+            fitting = [n for n, kind in _LATTICES.items() if dimension in (None, kind[0])]
+            return cls.of_volume(checks.choice("lattice", lattice, fitting), volume)
+        vectors = checks.array("lattice", lattice)
+        sizes = (2, 3) if dimension is None else (dimension,)
+        if vectors.ndim != 2 or vectors.shape[0] != vectors.shape[1] or len(vectors) not in sizes:
+            shown = " or ".join(map(str, sizes))
+            raise checks.InputError(
+                "lattice", f"must be {shown} lattice vectors, but has shape {vectors.shape}"
+            )
+        content = abs(np.linalg.det(vectors))
+        if content < 1e-12 * np.max(np.abs(vectors)) ** len(vectors):
+            raise checks.InputError("lattice", "must span the space, but is linearly dependent")
+        return cls((vectors * (volume / content) ** (1 / len(vectors))).tolist())
 
     @property
     def dimension(self) -> int:
@@ -242,24 +261,28 @@ def shells(lengths: np.ndarray) -> np.ndarray:
 
 
 def closed_shells(
-    lattice: str = "sc", maximum: int = 2000, polarized: bool = False, twist: Sequence[float] = ()
+    lattice: str | Sequence[Sequence[float]] = "sc",
+    maximum: int = 2000,
+    polarized: bool = False,
+    twist: Sequence[float] = (),
 ) -> list[int]:
     """Numbers of electrons that fill whole shells of plane waves, up to `maximum`.
 
-    Without `polarized` each orbital holds two electrons. `twist` is in units of the reciprocal
-    lattice vectors.
+    `lattice` is a name or lattice vectors of any length. Without `polarized` each orbital holds two
+    electrons. `twist` is in units of the reciprocal lattice vectors.
     """
-    checks.choice("lattice", lattice, LATTICES)
-    cell = Cell.of_volume(lattice, 1.0)
+    maximum = checks.integer("maximum", maximum, 1)
+    cell = Cell.of_lattice(lattice, 1.0)
     per_orbital = 1 if polarized else 2
     shift = np.zeros(cell.dimension) if len(twist) == 0 else checks.array("twist", twist)
     density = cell.volume / (2 * np.pi) ** cell.dimension
     ball = {2: np.pi, 3: 4 * np.pi / 3}[cell.dimension]
     needed = maximum / per_orbital
-    radius = 1.3 * (needed / (density * ball)) ** (1 / cell.dimension) + 2 * np.pi * 2
+    longest = np.max(np.linalg.norm(cell.reciprocal, axis=1))
+    radius = 1.3 * (needed / (density * ball)) ** (1 / cell.dimension) + 2 * longest
     integers, _ = cell.reciprocal_points(radius)
     energies = np.sort(np.linalg.norm((integers + shift) @ cell.reciprocal, axis=1))
-    energies = energies[energies < radius - 2 * np.pi]
+    energies = energies[energies < radius - longest]
     index = shells(energies)
     ends = np.flatnonzero(np.diff(index)) + 1
     return [int(per_orbital * n) for n in ends if per_orbital * n <= maximum]

@@ -46,6 +46,8 @@ class Ewald(eqx.Module):
         checks.instance("cell", cell, Cell)
         self.cell = cell
         self.tolerance = float(checks.positive("tolerance", tolerance))
+        if self.tolerance >= 0.1:
+            raise checks.InputError("tolerance", f"must be below 0.1, but is {self.tolerance:g}")
         radius = cell.inradius
         reach = _inverse(math.erfc, self.tolerance)  # erfc(reach) = tolerance
         if gamma is None:

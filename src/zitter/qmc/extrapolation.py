@@ -23,6 +23,12 @@ def extrapolate(
             "timesteps", f"must be at least {order + 1} with their energies and errors, "
             f"but are {len(tau)}"
         )  # fmt: skip
+    if not np.all(s > 0):
+        raise checks.InputError("errors", f"must be positive, but are {s.tolist()}")
+    if len(np.unique(tau)) <= order:
+        raise checks.InputError(
+            "timesteps", f"must hold {order + 1} different ones, but are {tau.tolist()}"
+        )
     matrix = np.stack([tau**k for k in range(order + 1)], axis=1) / s[:, None]
     covariance = np.linalg.inv(matrix.T @ matrix)
     fit = covariance @ matrix.T @ (y / s)

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+TOO_MANY = 5.0  # per cent of local energies: a limited energy is a wrong one
 STUCK = 50  # steps without one accepted move after which a walker is replaced
 
 
@@ -43,6 +44,8 @@ def notes(counts: Counts, walkers: int, electrons: int) -> list[str]:
     if limited:
         share = 100 * limited / each
         told.append(f"the local energy was limited in {share:.3g} % of all walker steps")
+        if share > TOO_MANY:
+            told.append("the time step is too large for this energy to be used")
     if stuck:
         told.append(
             f"{int(stuck)} walkers had not moved for {STUCK} steps and were replaced: "

@@ -15,7 +15,7 @@ import numpy as np
 
 from zitter import checks, loop, runtime
 from zitter.qmc import twists as twisted
-from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.estimators import Estimator, MomentumDensity, Prepared
 from zitter.qmc.samples import OTHERS, Samples
 from zitter.qmc.statistics import equilibration
 from zitter.qmc.wavefunction import SlaterJastrow, Walker, listed
@@ -65,6 +65,8 @@ class Run:
         if twists not in ([], ()):
             psi, shifts = twisted.prepare(psi, twists)
         listed("estimators", estimators, Estimator)
+        if shifts is not None and any(isinstance(e, MomentumDensity) for e in estimators):
+            raise checks.InputError("estimators", "must not hold MomentumDensity at twists")
         prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
         names = [e.name for e in prepared]
         for position, name in enumerate(names):

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
+from zitter import checks
+
 ONE_SIGMA = float(ndtr(1.0))  # probability below +1σ
 TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
 FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
@@ -50,6 +52,8 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
     """The (weighted) mean of a correlated series and its error by reblocking."""
     x = np.asarray(series, np.float64)
     n = len(x)
+    if n == 0:
+        raise checks.InputError("series", "must hold numbers, but is empty")
     w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     mean = float(np.sum(w * x) / np.sum(w))
     if n < 2:

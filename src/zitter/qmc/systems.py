@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.cells import LATTICES, Cell, closed_shells, squared
+from zitter.qmc.cells import Cell, closed_shells, squared
 from zitter.qmc.ewald import Ewald
 from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves, is_closed_shell, lowest
 
@@ -90,7 +90,7 @@ class ElectronGas(System):
         if lattice is None:
             lattice = "sc" if dimension == 3 else "square"
         volume = n * (4 * np.pi / 3 * self.rs**3 if dimension == 3 else np.pi * self.rs**2)
-        self.cell = _cell(lattice, dimension, float(volume))
+        self.cell = Cell.of_lattice(lattice, float(volume), dimension)
         self.lattice = self.cell.name
         self.spins = _spins(n, polarization)
         shift = np.zeros(dimension) if len(twist) == 0 else checks.array("twist", twist)
@@ -137,6 +137,9 @@ class ElectronGas(System):
         ½v_M is what each electron gains from its own images and the background.
         """
         shift = np.asarray(self.twist)
+        if not np.any(shift) and not all(is_closed_shell(self.cell, n, shift) for n in self.spins):
+            # Real orbitals of a part of a shell have a density that is not uniform.
+            raise checks.InputError("n", f"must fill closed shells, but is {self.electrons}")
         kinetic = exchange = 0.0
         for count in self.spins:
             if count == 0:
@@ -208,16 +211,6 @@ class Trap(System):
     @property
     def units(self):
         return 1, "hartree"
-
-
-def _cell(lattice: Any, dimension: int, volume: float) -> Cell:
-    if isinstance(lattice, str):
-        names = [name for name in LATTICES if Cell.of_volume(name, 1.0).dimension == dimension]
-        checks.choice("lattice", lattice, names)
-        return Cell.of_volume(lattice, volume)
-    vectors = checks.array("lattice", lattice, (dimension, dimension))
-    scale = (volume / abs(np.linalg.det(vectors))) ** (1 / dimension)
-    return Cell((vectors * scale).tolist())
 
 
 def _spins(n: int, polarization: float) -> tuple[int, int]:

@@ -116,12 +116,15 @@ class Twists:
             notes.append(f"twist ({shown}) was refused and left out: {reason}")
             table.append({"twist": list(vector), "energy": None, "error": None})
         energies = [row["energy"] for row in table if row["energy"] is not None]
-        scatter = float(np.std(energies, ddof=1)) if len(energies) > 1 else 0.0
-        notes.append(
-            f"averaged over {len(energies)} twists, whose energies scatter by {scatter:.2g} "
-            f"({with_error(float(np.mean(energies)), scatter / len(energies) ** 0.5)} if they "
-            "stand for all)"
-        )
+        if len(energies) > 1:
+            scatter = float(np.std(energies, ddof=1))
+            notes.append(
+                f"averaged over {len(energies)} twists, whose energies scatter by {scatter:.2g} "
+                f"({with_error(float(np.mean(energies)), scatter / len(energies) ** 0.5)} if they "
+                "stand for all)"
+            )
+        else:
+            notes.append("one twist is left: how much energies scatter is not known")
         averaged = {
             name: _mean_over_twists(values[:, good], weights[:, good], start)
             for name, values in records.items()

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop
+from zitter import checks, loop, runtime
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
@@ -109,10 +109,12 @@ def counter(state: State) -> Any:
 
 
 def first_states(run: Run) -> State:
-    """The walkers to begin with, at every twist."""
-    return run.states(
+    """The walkers to begin with, at every twist, spread over the mesh."""
+    state = run.states(
         lambda psi, seed: first_state(psi, run.walkers, seed, run.dtype, run.start), counter
     )
+    spread = jax.tree.map(runtime.shard_first_axis, state.walkers)
+    return eqx.tree_at(lambda s: s.walkers, state, spread)
 
 
 def equilibrated(run: Run, state: State, sweeps: int, stride: int) -> loop.Outcome:

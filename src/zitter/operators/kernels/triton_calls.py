@@ -10,9 +10,13 @@ from zitter import runtime
 
 
 def has_triton() -> bool:
-    """Whether the chosen device is a GPU and jax-triton is installed."""
-    on_gpu = runtime.settings().device.platform == "gpu"
-    return on_gpu and importlib.util.find_spec("jax_triton") is not None
+    """Whether the chosen device is one GPU and jax-triton is installed.
+
+    XLA splits its own programs over a mesh, but not these kernels.
+    """
+    now = runtime.settings()
+    alone = now.device.platform == "gpu" and (now.mesh is None or now.mesh.size == 1)
+    return alone and importlib.util.find_spec("jax_triton") is not None
 
 
 def call(kernel: Any, *arrays: Any, out: Any, grid: Any, warps: int, **constants: int) -> Any:

@@ -101,7 +101,7 @@ class PreparedU(PreparedTerm):
             p = p * x + b
         c = self.smoothness
         scale = 1 / self.length.astype(dtype)
-        top = y ** (c - 2)
+        top = jnp.where(inside, y ** (c - 2), 0)  # y⁰ would be 1 beyond the cutoff
         value = top * y * y * p
         slope = scale * top * y * (y * p1 - c * p)
         curvature = scale**2 * top * (y * y * p2 - 2 * c * y * p1 + c * (c - 1) * p)
