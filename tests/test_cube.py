@@ -32,12 +32,51 @@ def test_potential_from_a_cube_file(tmp_path, grid):
         zt.discretize(zt.Model([zt.Kinetic(), term]), zt.Grid((5, 5, 5), 0.3))
 
 
+@pytest.mark.parametrize(
+    ("spacing", "center", "told"),
+    [
+        ((0.5, 0.4, 0.9), (0.1, 0.0, -0.2), r"\(-0.9, -1, -2.9\) in steps of \(0.5, 0.4, 0.9\)"),
+        ((0.5, 0.4, 0.3), (0.1, 0.0, 0.0), r"\(-0.9, -1, -0.9\) in steps of \(0.5, 0.4, 0.3\)"),
+        ((0.5, 0.40001, 0.3), (0.1, 0.0, -0.2), r"steps of \(0.5, 0.40001, 0.3\)"),
+    ],
+)
+def test_a_cube_for_other_points_is_refused(tmp_path, grid, spacing, center, told):
+    zt.write_cube(tmp_path / "v.cube", np.ones(grid.shape), grid.axes())
+    model = zt.Model([zt.Kinetic(), zt.Potential(file=str(tmp_path / "v.cube"))])
+    own = r"from \(-0.9, -1, -1.1\) in steps of \(0.5, 0.4, 0.3\) bohr"
+    with pytest.raises(
+        zt.InputError, match=rf"^file: must hold .* {told} bohr, but has them {own}"
+    ):
+        zt.discretize(model, zt.Grid(grid.shape, spacing, center=center))
+
+
+def test_cubes_in_angstrom(tmp_path, grid):
+    """Negative numbers of points mean Å (P. Bourke's and Gaussian's description of the format)."""
+    values = np.random.default_rng(3).normal(size=grid.shape)
+    angstrom = 1.8897261  # bohr
+    zt.write_cube(tmp_path / "v.cube", values, [x / angstrom for x in grid.axes().values()])
+    lines = (tmp_path / "v.cube").read_text().splitlines()
+    turned = [line.replace(f" {n} ", f"-{n} ", 1)
+              for n, line in zip(grid.shape, lines[3:6], strict=True)]  # fmt: skip
+    (tmp_path / "v.cube").write_text("\n".join([*lines[:3], *turned, *lines[6:]]))
+    for found, wanted in zip(
+        zt.read_cube(tmp_path / "v.cube")[1], grid.axes().values(), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    zt.discretize(zt.Model([zt.Kinetic(), zt.Potential(file=str(tmp_path / "v.cube"))]), grid)
+    (tmp_path / "v.cube").write_text("\n".join([*lines[:3], *turned[:2], *lines[5:]]))
+    with pytest.raises(zt.InputError, match=r"file: must have numbers of points of one sign"):
+        zt.read_cube(tmp_path / "v.cube")
+
+
 def test_refusals(tmp_path, grid):
     axes = list(grid.axes().values())
     with pytest.raises(zt.InputError, match="must be real"):
         zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape, complex), axes)
     with pytest.raises(zt.InputError, match=r"must have the axes' shape \(5, 6, 7\)"):
         zt.write_cube(tmp_path / "v.cube", np.zeros((5, 6, 6)), axes)
+    with pytest.raises(zt.InputError, match="axes: must be three, but are 2"):
+        zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape), axes[:2])
     zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape), axes)
     text = (tmp_path / "v.cube").read_text().splitlines()
     (tmp_path / "short.cube").write_text("\n".join(text[:-1]))

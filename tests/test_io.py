@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -71,4 +72,11 @@ def test_unreadable_files_get_one_sentence(tmp_path):
         zt.load(tmp_path / "missing.h5")
     io.write(tmp_path / "other.h5", dataset())
     with pytest.raises(zt.InputError, match="file: must be a zitter result"):
+        zt.load(tmp_path / "other.h5")
+    io.write(tmp_path / "half.h5", io.Dataset({}, {"kind": "eigenstates"}))
+    with pytest.raises(zt.InputError, match="file: must be a whole zitter result"):
+        zt.load(tmp_path / "half.h5")
+    with h5py.File(tmp_path / "other.h5", "a") as file:
+        file.create_group("energy")
+    with pytest.raises(zt.InputError, match='file: must hold datasets only, but "energy" in'):
         zt.load(tmp_path / "other.h5")

@@ -16,9 +16,14 @@ from zitter import checks
 from zitter.bases.grid import Grid
 from zitter.eigensolvers import Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
+from zitter.operators.hamiltonian import Hamiltonian
 from zitter.solution import Eigenstates
 from zitter.solve import eigenstates
-from zitter.terms import Model, discretize
+from zitter.terms import Coulomb, Kinetic, Model, Potential, discretize
+
+COARSER = 4 / 3  # the ratio of the spacings that are compared
+SMOOTH_ORDER = 4  # counted where errors fall faster than any power, in the long run
+MOST_POINTS = 4_000_000  # of a finer grid
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +32,7 @@ class EnergyErrors:
 
     solver: np.ndarray  # bounds from the residuals
     box: np.ndarray  # what the walls add
-    grid: np.ndarray  # from a second, coarser grid
+    grid: np.ndarray  # from a second grid, coarser where possible
     coarse: np.ndarray  # the energies on that grid
 
     @property
@@ -40,31 +45,78 @@ def energy_errors(
 ) -> EnergyErrors:
     """Solve again in the same box with 4/3 of the spacing and compare.
 
-    The change is taken as it is: for any scheme of third order or better it exceeds the error of
-    the finer grid, which is (4/3)^p − 1 times smaller. Since the change of one level may vanish by
-    chance (the error depends on where a nucleus lies between grid points), no state is trusted
-    beyond half of the largest change.
+    The error of the finer grid is the change divided by rᵖ − 1, with the ratio r of the spacings
+    and the order p of the kinetic energy (1 where a pole is sampled as it is); of that and the
+    change itself the larger is taken. Since the change of one level may vanish by chance (the error
+    depends on where a nucleus lies between grid points), no state is trusted beyond half of the
+    largest. Where the coarser grid would not resolve a nucleus, 3/4 of the spacing are compared
+    instead.
     """
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Grid)
     n = len(eig.energies)
+    H = _on_another_grid(model, grid)
     with warnings.catch_warnings():  # the box has been judged with the states in hand
         warnings.simplefilter("ignore", BoxWarning)
-        coarse = eigenstates(discretize(model, coarser_grid(grid)), n, solver)
-    change = np.abs(np.asarray(eig.energies) - np.asarray(coarse.energies))
+        other = eigenstates(H, n, solver)
+    change = np.abs(np.asarray(eig.energies) - np.asarray(other.energies))
+    assert isinstance(H.basis, Grid)
+    error = change * _error_per_change(model, grid, H.basis)
     info: dict[str, Any] = eig.info
     return EnergyErrors(
         np.asarray(info["error_bounds"]),
         np.asarray(info.get("box_errors", np.zeros(n))),
-        np.maximum(change, 0.5 * change.max()),
-        np.asarray(coarse.energies),
+        np.maximum(error, 0.5 * error.max()),
+        np.asarray(other.energies),
     )
 
 
-def coarser_grid(grid: Grid) -> Grid:
-    """The same box with three quarters of the points along each axis."""
+def _on_another_grid(model: Model, grid: Grid) -> Hamiltonian:
+    """H on a coarser grid, or on a finer one where the coarser does not resolve a nucleus."""
+    for i, term in enumerate(model.terms):
+        if isinstance(term, Potential) and term.values is not None:
+            raise checks.InputError(
+                f"model.terms[{i}]",
+                "must be a function or an expression, so that it is known on a second grid to "
+                f"compare with, but is given by its {term.source} on this grid only",
+            )
+    try:
+        return discretize(model, scaled_grid(grid, COARSER))
+    except checks.InputError as error:
+        finer = scaled_grid(grid, 1 / COARSER)
+        if error.key != "spacing":
+            raise
+        if finer.size > MOST_POINTS:
+            raise checks.InputError(
+                "grid",
+                "must leave room for a second grid to compare with, but a coarser one does not "
+                f"resolve the nuclei and a finer one would have {finer.size} points",
+            ) from None
+        return discretize(model, finer)
+
+
+def _error_per_change(model: Model, grid: Grid, other: Grid) -> float:
+    """|E(h) − E(0)| over |E(h) − E(rh)|, at least 1, for an error that grows as hᵖ."""
+    order = min(_order(term, grid) for term in model.terms)
+    ratios = [wide / h for wide, h in zip(other.spacing, grid.spacing, strict=True)]
+    return max(1.0, *(1 / abs(ratio**order - 1) for ratio in ratios))
+
+
+def _order(term: Any, grid: Grid) -> int:
+    """The power of the spacing with which the error of one term falls."""
+    match term:
+        case Kinetic() if term.order != "spectral":
+            return term.order
+        case Coulomb() if term.singularity != "regularized" or grid.dimension == 2:
+            return 1
+        case _:
+            return SMOOTH_ORDER
+
+
+def scaled_grid(grid: Grid, factor: float) -> Grid:
+    """The same box with about `factor` times the spacing along each axis."""
     edge = 0 if grid.boundary == "periodic" else 1
-    shape = [max(5, round(0.75 * (n + edge)) - edge) for n in grid.shape]
+    shape = [max(5, round((n + edge) / factor) - edge) for n in grid.shape]
     spacing = [
         h * (n + edge) / (m + edge) for h, n, m in zip(grid.spacing, grid.shape, shape, strict=True)
     ]

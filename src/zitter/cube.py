@@ -1,35 +1,44 @@
 """Gaussian cube files: values on a three-dimensional grid, for molecular viewers and from them.
 
 The format: two comment lines; the number of atoms and the origin; for each axis its number of
-points and step vector; one line for each atom; the values, z fastest. Lengths are in bohr.
+points and step vector; one line for each atom; the values, z fastest. Lengths are in bohr, or in Å
+where the numbers of points are negative.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zitter import checks, io
+from zitter import checks, io, units
+
+ANGSTROM = units.parse("1 angstrom", "length")
 
 
 def write_cube(
     path: str | os.PathLike[str],
     values: Any,
-    axes: Sequence[Any],
+    axes: Sequence[Any] | Mapping[str, Any],
     atoms: Sequence[tuple[float, Sequence[float]]] = (),
     comment: str = "zitter",
 ) -> None:
-    """Real `values` at the points of three uniform `axes`; `atoms` are (charge, position)."""
+    """Real `values` at the points of three uniform `axes`, a list or what `grid.axes()` gives.
+
+    `atoms` are (charge, position).
+    """
     values = np.asarray(values)
-    if values.ndim != 3 or len(axes) != 3:
+    if values.ndim != 3:
         raise checks.InputError("values", f"must have three axes, but have {values.ndim}")
+    if len(axes) != 3:
+        raise checks.InputError("axes", f"must be three, but are {len(axes)}")
     if np.iscomplexobj(values):
         raise checks.InputError("values", "must be real, such as |ψ|², but are complex")
-    points = [np.asarray(x, float) for x in axes]
+    listed = axes.values() if isinstance(axes, Mapping) else axes
+    points = [checks.array("axes", x, (None,)) for x in listed]
     if tuple(len(x) for x in points) != values.shape:
         raise checks.InputError(
             "values",
@@ -42,8 +51,8 @@ def write_cube(
         step[axis] = (x[-1] - x[0]) / (len(x) - 1)
         head.append(_line(len(x), step))
     # Viewers want at least one atom: a ghost of charge 0 in the middle where none is given.
-    listed = atoms or [(0.0, [0.5 * (x[0] + x[-1]) for x in points])]
-    for charge, place in listed:
+    shown = atoms or [(0.0, [0.5 * (x[0] + x[-1]) for x in points])]
+    for charge, place in shown:
         head.append(_line(round(charge), [charge, *place]))
     rows = values.reshape(-1, values.shape[2])
     with io.whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
@@ -54,13 +63,13 @@ def write_cube(
 
 
 def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(values, the three axes' points); only cubes whose steps run along x, y and z."""
+    """(values, the three axes' points in bohr); only cubes whose steps run along x, y and z."""
     try:
         text = Path(path).read_text(encoding="ascii", errors="replace").splitlines()
         count, *origin = _numbers(text[2])
-        rows = [_numbers(line) for line in text[3:6]]
-        shape = tuple(abs(int(row[0])) for row in rows)
-        steps = np.array([row[1:4] for row in rows])
+        rows = [_numbers(text[i]) for i in range(3, 6)]
+        counts = [int(row[0]) for row in rows]
+        steps = np.array([row[1:4] for row in rows]).reshape(3, 3)
         data = np.array(" ".join(text[6 + abs(int(count)) :]).split(), dtype=float)
     except (OSError, ValueError, IndexError) as error:
         raise checks.InputError(
@@ -68,13 +77,19 @@ def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray
         ) from None
     if np.any(np.abs(steps - np.diag(np.diag(steps))) > 1e-8):
         raise checks.InputError("file", "must have axes along x, y and z, but its axes are tilted")
+    shape = tuple(abs(n) for n in counts)
+    if len({n > 0 for n in counts}) > 1:
+        raise checks.InputError(
+            "file", f"must have numbers of points of one sign (bohr or Å), but has {counts}"
+        )
     if count < 0:
         data = data[1 + int(data[0]) :]  # a list of orbitals stands before their values
     if data.size != np.prod(shape):
         raise checks.InputError(
             "file", f"must hold {np.prod(shape)} values for its grid {shape}, but holds {data.size}"
         )
-    axes = [origin[a] + steps[a, a] * np.arange(n) for a, n in enumerate(shape)]
+    unit = ANGSTROM if counts[0] < 0 else 1.0
+    axes = [unit * (origin[a] + steps[a, a] * np.arange(n)) for a, n in enumerate(shape)]
     return data.reshape(shape), axes
 
 

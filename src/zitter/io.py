@@ -98,26 +98,19 @@ def read(path: str | os.PathLike[str]) -> Dataset:
     import h5py
 
     try:
-        file = h5py.File(path, "r")
+        with h5py.File(path, "r") as file:
+            for name, item in file.items():
+                if not isinstance(item, h5py.Dataset):
+                    raise checks.InputError(
+                        "file", f'must hold datasets only, but "{name}" in "{path}" is a group'
+                    )
+            found = {name: _variable(name, item) for name, item in file.items()}
+            variables = {name: v for name, v in found.items() if v is not None}
+            return Dataset(variables, dict(file.attrs))
     except OSError as error:
         raise checks.InputError(
             "file", f'must be a readable result file, but "{path}" is not: {error}'
         ) from None
-    with file:
-        variables = {}
-        for name, item in file.items():
-            label = item.attrs.get("NAME", b"")
-            label = label.decode() if isinstance(label, bytes) else str(label)
-            if "not a netCDF variable" in label:
-                continue
-            dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
-            data = item[()]
-            if dims and dims[-1] == "complex":
-                data, dims = data[..., 0] + 1j * data[..., 1], dims[:-1]
-            variables[name] = Variable(
-                data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))
-            )
-        return Dataset(variables, dict(file.attrs))
 
 
 def to_xarray(dataset: Dataset) -> Any:
@@ -140,6 +133,21 @@ def _stored(variable: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
     if np.iscomplexobj(data):
         return np.stack([np.real(data), np.imag(data)], axis=-1), (*variable.dims, "complex")
     return data, tuple(variable.dims)
+
+
+def _variable(name: str, item: Any) -> Variable | None:
+    """What `write` stored, or None for a dimension that has no coordinate values."""
+    label = item.attrs.get("NAME", b"")
+    label = label.decode() if isinstance(label, bytes) else str(label)
+    if "not a netCDF variable" in label:
+        return None
+    dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
+    data = item[()]
+    if dims and dims[-1] == "complex":
+        data, dims = data[..., 0] + 1j * data[..., 1], dims[:-1]
+    return Variable(
+        data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))
+    )
 
 
 def _describe(item: Any, variable: Variable) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
+import scipy.linalg
 
 import zitter as zt
 
@@ -40,3 +42,66 @@ def test_refusals():
         zt.eigenstates(driven, 1, solver=zt.Direct())
     with pytest.raises(zt.InputError, match="n: must be at most 20"):
         zt.eigenstates(driven.static, 21)
+
+
+def hydrogen(*light):
+    splines = zt.RadialBSplines(70, 7, 80.0, "graded", first=0.3)
+    model = zt.Model([zt.Kinetic(), zt.Coulomb(Z=1), *light])
+    return zt.discretize(model, zt.SphericalBasis(splines, 2))
+
+
+def stark():
+    return hydrogen(zt.LengthGauge(zt.Static(amplitude=1e-4, ramp=1.0))).at(2.0)
+
+
+def well(order, *shape, boundary="zero"):
+    model = zt.Model([zt.Kinetic(order=order), zt.Harmonic(1.0)])
+    return zt.discretize(model, zt.Grid(shape, 0.6, boundary))
+
+
+def moving():
+    pulse = zt.Static(amplitude=0.3, ramp=1.0)
+    model = zt.Model([zt.Kinetic(order=4), zt.Harmonic(1.0), zt.VelocityGauge(pulse)])
+    return zt.discretize(model, zt.Grid((12, 11), 0.6)).at(2.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "n", "near"),
+    [
+        (lambda: well(4, 150), 4, 10.2),
+        (lambda: zt.discretize(zt.Model([zt.Kinetic(order=2)]), zt.Grid(101, 1.0)), 3, 1.0),
+        (lambda: well(2, 8, 8, 8), 6, 3.4),
+        (lambda: well(6, 10, 11, boundary="periodic"), 5, 4.1),
+        (lambda: well("spectral", 11, 10), 3, 5.1),
+        (moving, 4, 5.0),
+        (hydrogen, 6, -0.05),
+        (stark, 4, -0.12),
+    ],
+    ids=["line", "singular", "degenerate", "periodic", "spectral", "complex", "hydrogen", "stark"],
+)
+@pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
+def test_states_nearest_to_an_energy(make, n, near):
+    """Interior states by shift-invert against all states; degenerate levels come whole."""
+    H = make()
+    size = H.basis.size
+    metric = jax.vmap(H.basis.overlap)(np.eye(size).reshape(size, *H.shape)).reshape(size, size)
+    every = scipy.linalg.eigvalsh(H.as_matrix(), metric)
+    expected = np.sort(every[np.argsort(np.abs(every - near))[:n]])
+    found = zt.eigenstates(H, n, zt.Direct(near=near))
+    # LAPACK and ARPACK are both exact to a few eps·‖H‖, with ‖H‖ below 1e4.
+    np.testing.assert_allclose(found.energies, expected, atol=1e-11)
+    assert max(found.residuals) < 1e-10
+    states = np.asarray(found.states).reshape(n, -1)
+    images = np.asarray(jax.vmap(H.basis.overlap)(found.states)).reshape(n, -1)
+    volume = getattr(H.basis, "volume", 1.0)
+    np.testing.assert_allclose(states.conj() @ images.T * volume, np.eye(n), atol=1e-10)
+
+
+def test_spinors_nearest_to_an_energy():
+    """The 2p₁/₂ and 2s₁/₂ of hydrogen lie together, the positrons below −2c²."""
+    basis = zt.SpinorBasis(zt.RadialBSplines(40, 7, 40.0, "graded", first=0.3), 2)
+    H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), basis)
+    lowest = zt.eigenstates(H, 10)
+    found = zt.eigenstates(H, 8, zt.Direct(near=-0.13))
+    np.testing.assert_allclose(found.energies, lowest.energies[2:], atol=1e-9)
+    assert zt.eigenstates(H, 1, zt.Direct(near=-2.0 * 137.0**2)).energies[0] < -(137.0**2)

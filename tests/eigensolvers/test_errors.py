@@ -19,6 +19,19 @@ def test_box_error_of_an_oscillator():
     assert np.all(estimate > 0.5 * true) and np.all(estimate < 3 * true)
 
 
+@pytest.mark.parametrize(("rmax", "n"), [(10.0, 3), (15.0, 3), (25.0, 6)])
+def test_box_error_of_hydrogen_in_splines(rmax, n):
+    """1s, 2p, 2s, 3d, 3p, 3s: the slope at rmax against the exact levels."""
+    splines = zt.RadialBSplines(50, 7, rmax, "graded", first=0.15)
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)]), zt.SphericalBasis(splines, 2))
+    with pytest.warns(BoxWarning, match="density at the boundary is .* too high"):
+        found = zt.eigenstates(H, n)
+    true = found.energies - np.array([-1 / 2, -1 / 8, -1 / 8, -1 / 18, -1 / 18, -1 / 18])[:n]
+    estimate = np.array(found.info["box_errors"])
+    # Beyond a wall inside the classically allowed region κ is set to a floor: up to twice too high.
+    assert np.all(estimate >= true - 1e-10) and np.all(estimate < 2.5 * true + 1e-10)
+
+
 @pytest.mark.parametrize("order", ["spectral", 2, 8])
 def test_mass_is_read_from_the_operator(order):
     """A heavier particle in the same box, scaled so that the physics is the same: E·m = const."""
@@ -32,6 +45,8 @@ def test_mass_is_read_from_the_operator(order):
 def test_no_warning_where_the_walls_are_the_physics(recwarn):
     H = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid((20, 20), 0.3))
     zt.eigenstates(H, 2, zt.Direct())
+    ball = zt.SphericalBasis(zt.RadialBSplines(20, 7, 5.0), 1)
+    zt.eigenstates(zt.discretize(zt.Model([zt.Kinetic(2.0)]), ball), 2)
     assert not [w for w in recwarn if issubclass(w.category, BoxWarning)]
 
 
@@ -55,3 +70,39 @@ def test_energy_errors_cover_the_true_error_of_a_molecule(h, n):
     true = np.abs(found.energies - [-1.102634214495, -0.667534392202])
     assert np.all(true <= errors)
     assert np.all(errors < 0.05)  # and they are not empty words
+
+
+def test_energy_errors_know_the_order_of_the_kinetic_energy():
+    """Second-order differences: the change to a grid with 4/3 of the spacing is too small."""
+    model = zt.Model([zt.Kinetic(order=2), zt.Harmonic(1.0)])
+    grid = zt.Grid(24, 0.45)
+    found = zt.eigenstates(zt.discretize(model, grid), 3)
+    true = np.abs(found.energies - [0.5, 1.5, 2.5])
+    errors = zt.energy_errors(model, grid, found).total
+    assert np.all(true <= errors) and errors[2] < 2 * true[2]
+
+
+def test_energy_errors_refine_where_a_coarser_grid_misses_the_nucleus():
+    model, grid = zt.Model([zt.Kinetic(), zt.Coulomb(1.0)]), zt.Grid((22,) * 3, 0.7)
+    found = zt.eigenstates(zt.discretize(model, grid), 1, zt.LOBPCG(tol=1e-5))
+    errors = zt.energy_errors(model, grid, found, zt.LOBPCG(tol=1e-5))
+    assert abs(found.energies[0] + 0.5) <= errors.total[0] < 1e-3
+    # The finer grid is better indeed.
+    assert abs(errors.coarse[0] + 0.5) < 0.5 * abs(found.energies[0] + 0.5)
+
+
+def test_energy_errors_of_a_nucleus_as_others_sample_it():
+    """The pole cut off converges with the first power of the spacing."""
+    model = zt.Model([zt.Kinetic(), zt.Coulomb(1.0, singularity="cut")])
+    grid = zt.Grid((30,) * 3, 0.5)
+    found = zt.eigenstates(zt.discretize(model, grid), 1, zt.LOBPCG(tol=1e-5))
+    errors = zt.energy_errors(model, grid, found, zt.LOBPCG(tol=1e-5)).total
+    assert abs(found.energies[0] + 0.5) <= errors[0] < 0.1
+
+
+def test_energy_errors_cannot_be_had_from_an_array():
+    grid = zt.Grid((8, 8), 0.6)
+    model = zt.Model([zt.Kinetic(), zt.Potential(array=np.ones(grid.shape))])
+    found = zt.eigenstates(zt.discretize(model, grid), 1)
+    with pytest.raises(zt.InputError, match=r"^model.terms\[1\]: must be .*given by its array"):
+        zt.energy_errors(model, grid, found)

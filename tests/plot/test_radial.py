@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import checks
 from zitter.plot.radial import radial_density
 
 SPLINES = zt.RadialBSplines(30, 7, 20.0)
@@ -28,8 +27,9 @@ def test_levels_are_drawn_as_radial_densities(name):
     assert np.trapezoid(density, r) == pytest.approx(1.0, abs=1e-5)
     figure = zt.plot.levels(H, levels)
     assert len(figure.axes[0].lines) == 2
-    with pytest.raises(checks.InputError, match="must live on a grid"):
-        zt.plot.levels(None, levels)
+    for alone in (figure.axes[1], *zt.plot.levels(None, levels).axes):  # level diagrams
+        heights = [lines.get_segments()[0][0, 1] for lines in alone.collections]
+        np.testing.assert_allclose(heights, np.unique(np.round(levels.energies, 5)), atol=1e-4)
 
 
 def test_channels_are_named_by_their_quantum_number():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -188,13 +189,18 @@ def _status(arguments: list[str] | None) -> int:
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Each kind of warning once, as one sentence without the place in the source."""
-    told: set[type[Warning]] = set()
+    """Each warning once, as one sentence without the place in the source.
+
+    Numbers make no other warning: a second run for the error estimate repeats those of the first.
+    """
+    told: set[str] = set()
 
     def tell(message, category, filename, lineno, file=None, line=None):
-        if category not in told:
-            told.add(category)
-            print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+        sentence = " ".join(str(message).split())
+        words = re.sub(r"[-+.\d]+(e[-+]?\d+)?", "", sentence)
+        if words not in told:
+            told.add(words)
+            print(f"warning: {sentence}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = tell

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter.bases.spherical import SphericalBasis
 from zitter.operators.base import Unsupported
 from zitter.operators.hamiltonian import Hamiltonian
 
@@ -18,6 +19,12 @@ class Eigensolver(eqx.Module):
     """A method for Hφ = Eφ."""
 
     def check(self, H: Hamiltonian, n: int) -> None:
+        basis = H.basis
+        if isinstance(basis, SphericalBasis) and basis.radial.scaling is not None:
+            raise Unsupported(
+                f"{type(self).__name__} needs a Hermitian Hamiltonian, which exterior scaling does "
+                "not leave; use Resonances(near=…)"
+            )
         if not H.operator.hermitian:
             raise Unsupported(
                 f"{type(self).__name__} needs a Hermitian Hamiltonian; use H.static, "

@@ -12,6 +12,8 @@ from zitter import checks
 from zitter.bases.bsplines import dense_matrix
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.spherical import SphericalBasis
+from zitter.eigensolvers.shift_invert import nearest
+from zitter.eigensolvers.sparse import sparse_bands
 from zitter.operators.base import Unsupported
 from zitter.operators.blocks import RadialBlocks
 from zitter.operators.hamiltonian import Hamiltonian
@@ -126,7 +128,24 @@ def lowest_of_all(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
     """The n lowest states over all channels, as arrays of the basis' shape."""
     basis, _ = channel_blocks(H)
     energies, vectors = channel_states(H, min(n, basis.radial.n))
-    channel, index = np.unravel_index(np.argsort(energies, axis=None)[:n], energies.shape)
-    states = np.zeros((n, *basis.shape))
-    states[np.arange(n), channel] = vectors[channel, :, index]
+    return _selected(basis, energies, vectors, np.argsort(energies, axis=None)[:n])
+
+
+def nearest_of_all(H: Hamiltonian, n: int, near: float) -> tuple[np.ndarray, Any]:
+    """The n states nearest to an energy over all channels, by shift-invert in each."""
+    basis, operator = channel_blocks(H)
+    overlap = sparse_bands(basis.radial.overlap)
+    found = [
+        nearest(sparse_bands(bands), overlap, min(n, basis.radial.n), near)
+        for bands in np.asarray(operator.bands)
+    ]
+    energies, vectors = (np.stack(kind) for kind in zip(*found, strict=True))
+    chosen = np.argsort(np.abs(energies - near), axis=None)[:n]
+    return _selected(basis, energies, vectors, chosen[np.argsort(energies.ravel()[chosen])])
+
+
+def _selected(basis: SphericalBasis, energies, vectors, chosen: np.ndarray):
+    channel, index = np.unravel_index(chosen, energies.shape)
+    states = np.zeros((len(chosen), *basis.shape))
+    states[np.arange(len(chosen)), channel] = vectors[channel, :, index]
     return energies[channel, index], jnp.asarray(states)

@@ -77,7 +77,28 @@ def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
         # Energies rise with |κ|: once n states lie below those of this |κ|, no later one can.
         if len(found) == n and found[-1][0] <= min(item[0] for item in shell):
             break
-    states = np.zeros((n, *basis.shape))
+    if len(found) < n:
+        raise checks.InputError(
+            "n", f"must be at most {len(found)}, the number of electron states here, but is {n}"
+        )
+    return _as_arrays(basis, found)
+
+
+def nearest_spinors(H: Hamiltonian, n: int, near: float) -> tuple[np.ndarray, Any]:
+    """The n states nearest to an energy over all channels, positrons among them."""
+    basis, _ = spinor_blocks(H)
+    found: list[tuple[float, int, np.ndarray]] = []
+    for kappa in basis.distinct_kappas:
+        energies, vectors = spinor_states(H, int(kappa))
+        for i in np.argsort(np.abs(energies - near))[:n]:
+            channels = np.nonzero(basis.kappas == kappa)[0]
+            found += [(float(energies[i]), int(channel), vectors[:, i]) for channel in channels]
+    found = sorted(found, key=lambda item: abs(item[0] - near))[:n]
+    return _as_arrays(basis, sorted(found, key=lambda item: _rank(basis, *item[:2])))
+
+
+def _as_arrays(basis: SpinorBasis, found: list[tuple[float, int, np.ndarray]]):
+    states = np.zeros((len(found), *basis.shape))
     for i, (_, channel, vector) in enumerate(found):
         states[i, channel] = vector
     return np.asarray([energy for energy, _, _ in found]), jnp.asarray(states)

@@ -1,6 +1,9 @@
-"""Direct diagonalisation on the host: dense, or banded where the operator is."""
+"""Direct diagonalization on the host: dense, banded where the operator is, or shift-invert."""
 
 from __future__ import annotations
+
+import contextlib
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,25 +13,41 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.base import Basis
+from zitter.bases.spinors import SpinorBasis
 from zitter.eigensolvers.base import Eigensolver
-from zitter.eigensolvers.channels import lowest_of_all
-from zitter.eigensolvers.dirac import lowest_electrons
+from zitter.eigensolvers.channels import lowest_of_all, nearest_of_all
+from zitter.eigensolvers.dirac import lowest_electrons, nearest_spinors
+from zitter.eigensolvers.shift_invert import nearest
+from zitter.eigensolvers.sparse import as_sparse, sparse_metric
 from zitter.operators.base import Operator, Unsupported
 from zitter.operators.blocks import RadialBlocks
 from zitter.operators.diagonal import Diagonal
+from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spinor_blocks import SpinorBlocks
 
 DENSE_LIMIT = 8192
+SPARSE_LIMIT = 32768  # the factors of a cube of 32³ points take 1 GB with order 4
 
 
 class Direct(Eigensolver):
-    """LAPACK on the whole matrix: exact to rounding, for up to 8192 unknowns or a 1D banded H."""
+    """LAPACK on the whole matrix: exact to rounding, for up to 8192 unknowns or a 1D banded H.
+
+    With `near` it finds the n states nearest to that energy, in the interior of the spectrum, by
+    shift-invert: also on grids of up to 32768 points with finite differences.
+    """
+
+    near: float | None = eqx.field(static=True)
+
+    def __init__(self, near: float | str | None = None):
+        self.near = None if near is None else float(checks.scalar("near", near, "energy"))
 
     def solve(self, H, n):
         operator = H.operator
         size = operator.size
         if n > size:
             raise checks.InputError("n", f"must be at most {size}, but is {n}")
+        if self.near is not None:
+            return self._nearest(H, n, self.near)
         if isinstance(operator, RadialBlocks):
             energies, states = lowest_of_all(H, n)
             return energies, states, {"solver": "LAPACK, one channel at a time"}
@@ -61,9 +80,37 @@ class Direct(Eigensolver):
                 f"Direct takes at most {DENSE_LIMIT} unknowns, but this basis has {size}; "
                 "use an iterative solver"
             )
-        states = jnp.asarray(vectors.T).reshape(n, *H.basis.shape)
-        states = states / jnp.asarray(H.basis.norm(states[0]))
-        return energies, states, {"solver": method}
+        return energies, _as_states(H.basis, vectors), {"solver": method}
+
+    def _nearest(self, H, n, near):
+        info = {"solver": f"shift-invert near {near:g} hartree"}
+        if isinstance(H.operator, RadialBlocks):
+            return *nearest_of_all(H, n, near), info
+        if isinstance(H.basis, SpinorBasis):
+            return *nearest_spinors(H, n, near), {"solver": "LAPACK, one κ at a time"}
+        matrix, metric = _matrices(H)
+        energies, vectors = nearest(matrix, metric, n, near)
+        return energies, _as_states(H.basis, vectors), info
+
+
+def _as_states(basis: Basis, vectors: np.ndarray) -> jax.Array:
+    states = jnp.asarray(vectors.T).reshape(-1, *basis.shape)
+    return states / jnp.asarray(basis.norm(states[0]))
+
+
+def _matrices(H: Hamiltonian) -> tuple[Any, Any]:
+    """H and S: sparse where they have such a form, else dense; S is None for the identity."""
+    size = H.basis.size
+    if size <= SPARSE_LIMIT or len(H.shape) == 1:
+        with contextlib.suppress(Unsupported):
+            return as_sparse(H.operator), sparse_metric(H.basis)
+    if size > DENSE_LIMIT:
+        raise Unsupported(
+            f"Direct(near=…) takes at most {DENSE_LIMIT} unknowns, or {SPARSE_LIMIT} on splines "
+            f"and on grids with Kinetic(order=2, 4, 6 or 8), but this basis has {size}"
+        )
+    matrix = np.asarray(_matrix(H.operator))
+    return 0.5 * (matrix + matrix.conj().T), None if H.basis.orthonormal else _metric(H.basis)
 
 
 @eqx.filter_jit

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.grid import Grid
+from zitter.bases.spherical import SphericalBasis
+from zitter.eigensolvers.radial_box import radial_box_errors
 from zitter.eigensolvers.separable import has_kinetic_part, potential_of
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spectral import Spectral
@@ -30,8 +32,6 @@ def algebraic_errors(
     Levels closer together than ten residuals count as one, and the gap is the distance to the
     next one; where no state above is known, r stands. Rounding adds eps ‖H‖.
     """
-    if np.iscomplexobj(energies):  # decaying states: no bound of this kind holds
-        return np.asarray(residuals, float)
     energies, residuals = np.asarray(energies, float), np.asarray(residuals, float)
     known = np.concatenate([energies, np.asarray(next_energies, float)])
     bounds = residuals.copy()
@@ -49,13 +49,15 @@ def _largest(H: Hamiltonian) -> float:
 
 
 def box_errors(H: Hamiltonian, energies: Any, states: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """(energy shifts by the walls of a grid with zero boundary, densities there), or None.
+    """(energy shifts by the walls of a grid or at rmax, densities there), or None.
 
     A wall pushes with the pressure (∂ₙψ)²/2m (Hellmann–Feynman); beyond it ψ would have fallen as
     e^{−κx}, κ = √(2m(V − E)), so that E(box) − E(∞) = ∮ (∂ₙψ)²/(4mκ) dS. None where H has no
     potential: there the walls are the physics.
     """
     grid = H.basis
+    if isinstance(grid, SphericalBasis):
+        return radial_box_errors(H, energies, states)
     if not isinstance(grid, Grid) or grid.boundary != "zero" or not has_kinetic_part(H):
         return None
     potential = potential_of(H)
@@ -86,7 +88,7 @@ def warn_of_small_box(shifts: np.ndarray, densities: np.ndarray) -> None:
         warnings.warn(
             f"the box is too small for state {worst}: its density at the boundary is "
             f"{densities[worst]:.1e}, and its energy is about {shifts[worst]:.1e} "
-            "too high; take more points or a larger spacing",
+            "too high; take a larger box: more points, a larger spacing or a larger rmax",
             BoxWarning,
             stacklevel=3,
         )

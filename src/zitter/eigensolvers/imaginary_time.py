@@ -15,13 +15,17 @@ from zitter.bases.grid import Grid
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.block import (
     apply_block,
+    block_size,
+    column,
     combine,
     gram,
     normalized,
     norms,
     not_converged,
+    random_block,
     rayleigh_ritz,
 )
+from zitter.eigensolvers.preconditioners import with_given
 from zitter.eigensolvers.separable import potential_of
 from zitter.eigensolvers.transfer import coarser, prolong
 from zitter.operators.base import Operator, Unsupported
@@ -33,6 +37,10 @@ from zitter.operators.sums import Sum, add
 
 Stop = Literal["residual", "energy"]
 
+# Between two Rayleigh–Ritz steps every state gains up to e^10 of the lowest one, which still leaves
+# the states of a block apart in single precision.
+GROWTH = 10.0
+
 
 class ImaginaryTime(Eigensolver):
     """∂ψ/∂τ = −Hψ, the potential averaged over the step and the kinetic energy T explicit:
@@ -41,8 +49,10 @@ class ImaginaryTime(Eigensolver):
 
     which with second-order differences is Eq. 10–12 of the paper. It is stable for
     δτ < 2/max T, that is δτ < m a²/3 on a cubic grid with `Kinetic(order=2)`; the default is at
-    most half of that. One state starts from a constant, several from the lowest waves of the box;
-    after every `check_every` updates the block is orthonormalized by the Rayleigh–Ritz method.
+    most half of that. One state starts from a constant, several from the lowest waves of the box
+    with noise of every symmetry, and with some states more, so that a degenerate level comes whole.
+    After every `check_every` updates, or fewer before several states become alike, the block is
+    orthonormalized by the Rayleigh–Ritz method.
 
     With `shift` V stands for V − E, with the energy of each state at the last check. Without it
     (the paper's update) the iteration comes to rest not at an eigenstate of T + V but of
@@ -114,7 +124,8 @@ class ImaginaryTime(Eigensolver):
 
     def solve(self, H, n, start=None):
         H = H.astype(runtime.settings().real_dtype)
-        block = first_guess(H, n) if start is None else jnp.asarray(start)
+        count = 1 if n == 1 else block_size(n, None, H.basis.size)
+        block = with_given(first_guess(H, count), start)
         if start is None and self.coarse_levels and min(H.shape) >= 16:
             coarse = coarser(H)
             solver = dataclasses.replace(
@@ -122,11 +133,11 @@ class ImaginaryTime(Eigensolver):
             )
             _, states, _ = solver.solve(coarse, n)
             assert isinstance(coarse.basis, Grid)
-            block = prolong(states, coarse.basis, H.basis)
+            block = with_given(block, prolong(states, coarse.basis, H.basis))
         dtau = self.step_size(H)
         history, last = [], None
-        for last in self.course(H, block, dtau):  # of the states only the last are kept
-            worst = float(np.max(last.residuals))
+        for last in self.course(H, block, dtau, n):  # of the states only the last are kept
+            worst = float(np.max(last.residuals[:n]))
             history.append((worst, float(last.energies[0]), last.updates))
         assert last is not None
         residuals, energies, updates = zip(*history, strict=True)
@@ -138,34 +149,36 @@ class ImaginaryTime(Eigensolver):
             "residual_history": list(residuals),
             "energy_history": list(energies),
             "update_history": list(updates),
+            "next_energies": last.energies[n:].tolist(),
         }
-        return np.asarray(last.energies, np.float64), normalized(H, last.states), info
+        return np.asarray(last.energies[:n], np.float64), normalized(H, last.states[:n]), info
 
-    def course(self, H: Hamiltonian, block: jax.Array, dtau: float):
-        """Energies and residuals after 0, check_every, 2·check_every … updates, until `stop`."""
+    def course(self, H: Hamiltonian, block: jax.Array, dtau: float, n: int = 1):
+        """Energies and residuals at each Rayleigh–Ritz step, until the first n states `stop`."""
         block = block.astype(H.operator.dtype)
         update = Update.of(H, dtau)
-        done, before = 0, None
+        done, updates, before = 0, 0, None
         while True:
             energies, block, residuals = _ritz(H, block)
             now = Moment(done, np.asarray(energies), np.asarray(residuals), block)
             yield now
             if not np.all(np.isfinite(now.energies)):
                 raise checks.RunError("the states became infinite or NaN: take a smaller dtau")
-            if self.stop == "residual" and np.all(now.residuals <= self.tol):
+            if self.stop == "residual" and np.all(now.residuals[:n] <= self.tol):
                 return
             if self.stop == "energy" and before is not None:
-                change = np.max(np.abs(now.energies - before)) / self.check_every
+                change = np.max(np.abs(now.energies - before)[:n]) / updates
                 if change < self.tol:
                     return
             if done >= self.max_updates:
                 raise not_converged(
-                    "ImaginaryTime", "max_updates", self.max_updates, now.residuals, self.tol
+                    "ImaginaryTime", "max_updates", self.max_updates, now.residuals[:n], self.tol
                 )
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
-            block = _advance(update, block, shifts, self.check_every)
-            done += self.check_every
+            updates = min(self.check_every, _most_updates(now.energies, dtau))
+            block = _advance(update, block, shifts, updates)
+            done += updates
 
 
 @dataclasses.dataclass
@@ -218,6 +231,12 @@ class Update(eqx.Module):
         return jax.lax.fori_loop(0, updates // 2, lambda _, psi: once(once(psi)), psi)
 
 
+def _most_updates(energies: np.ndarray, dtau: float) -> int:
+    """The even number of updates after which a block still holds as many states."""
+    spread = float(energies[-1] - energies[0]) * dtau
+    return max(2, 2 * int(GROWTH / max(2 * spread, 1e-6)))
+
+
 def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: int) -> jax.Array:
     if update.weights is not None and explicit_update.has_numba(block):
         states = [
@@ -247,9 +266,16 @@ def _ritz(H: Hamiltonian, block: jax.Array) -> tuple[jax.Array, jax.Array, jax.A
 
 
 def first_guess(H: Hamiltonian, n: int) -> jax.Array:
-    """A constant for one state; for several the lowest waves that vanish at the boundary."""
+    """A constant for one state; for several the lowest waves that vanish at the boundary, and
+    noise: waves of definite parity would keep it, and miss the levels of all others.
+    """
     if n == 1:
         return jnp.ones((1, *H.shape))
+    waves, noise = _box_waves(H, n), random_block(n, H.shape, H.operator.dtype)
+    return waves / column(norms(waves), waves) + noise / column(norms(noise), noise)
+
+
+def _box_waves(H: Hamiltonian, n: int) -> jax.Array:
     count = int(np.ceil(n ** (1 / len(H.shape)))) + 2
     orders = np.stack(np.meshgrid(*[np.arange(1, count + 1)] * len(H.shape)), -1)
     orders = orders.reshape(-1, len(H.shape))

@@ -13,15 +13,13 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse as sparse
 import scipy.sparse.linalg
 
 from zitter import checks
 from zitter.bases.spherical import SphericalBasis
 from zitter.eigensolvers.base import Eigensolver
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.blocks import AngularCoupling, RadialBlocks
-from zitter.operators.sums import Sum
+from zitter.eigensolvers.sparse import as_sparse, sparse_metric
+from zitter.operators.base import Unsupported
 
 
 class Resonances(Eigensolver):
@@ -45,8 +43,7 @@ class Resonances(Eigensolver):
         basis = H.basis
         assert isinstance(basis, SphericalBasis)
         matrix = as_sparse(H.operator).astype(complex)
-        channels = sparse.identity(basis.shape[0])
-        overlap = sparse.kron(channels, _sparse_bands(basis.radial.overlap)).astype(complex)
+        overlap = sparse_metric(basis).astype(complex)
         # ARPACK's own generalized mode wants a Hermitian S, so the inverse is applied here.
         factors = scipy.sparse.linalg.splu((matrix - self.near * overlap).tocsc())
         # SciPy's own type hints do not know this call.
@@ -65,28 +62,3 @@ class Resonances(Eigensolver):
         norms = jnp.stack([basis.norm(state) for state in states])
         states = states / norms[:, None, None]
         return top / bottom, states, {"solver": "ARPACK, shift-invert"}
-
-
-def as_sparse(operator: Operator) -> Any:
-    """A sparse matrix of the blocks."""
-    match operator:
-        case Sum():
-            return sum(
-                (as_sparse(part) for part in operator.parts[1:]), as_sparse(operator.parts[0])
-            )
-        case RadialBlocks():
-            return sparse.block_diag([_sparse_bands(bands) for bands in operator.bands])
-        case AngularCoupling():
-            pairs = zip(np.asarray(operator.angular), np.asarray(operator.bands), strict=True)
-            parts = [sparse.kron(angular, _sparse_bands(bands)) for angular, bands in pairs]
-            return operator.phase * sum(parts[1:], parts[0])
-        case _:
-            raise Unsupported(f"Resonances cannot treat a {type(operator).__name__}")
-
-
-def _sparse_bands(bands: Any) -> Any:
-    bands = np.asarray(bands)
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    offsets = range(-min(p, n - 1), min(p, n - 1) + 1)
-    rows = [bands[p + k, max(0, -k) : min(n, n - k)] for k in offsets]
-    return sparse.diags(rows, list(offsets), shape=(n, n))  # type: ignore[arg-type]

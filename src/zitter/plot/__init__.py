@@ -5,6 +5,7 @@ zt.plot.save(zt.plot.overview(sol, pulse), "run.png")
 
 from zitter.plot.courses import observables
 from zitter.plot.densities import animate, density
+from zitter.plot.diagrams import level_diagram
 from zitter.plot.dirac import along_axis, dirac_overview, spinor_spectra
 from zitter.plot.energies import levels
 from zitter.plot.errors import convergence
@@ -25,6 +26,7 @@ __all__ = [
     "dirac_overview",
     "emission",
     "isosurface",
+    "level_diagram",
     "levels",
     "momentum_map",
     "moving_potential",

@@ -9,6 +9,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.plot import style
+from zitter.plot.planes import Plane, strongest_plane
 from zitter.solution import Eigenstates
 
 if TYPE_CHECKING:
@@ -16,37 +17,46 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def slices(eig: Eigenstates, axis: str = "y", at: float = 0.0, states: int = 6) -> Figure:
-    """ψ in the plane `axis` = `at` (or along the line, in one dimension), one panel a state."""
+def slices(
+    eig: Eigenstates, axis: str | None = None, at: float | None = None, states: int = 6
+) -> Figure:
+    """ψ in the plane `axis` = `at` (or along the line, in one dimension), one panel a state.
+
+    `at` is 0 by default. Without `axis` each state is drawn in the plane that holds the most of it.
+    """
     names, points = list(eig.axes), [np.asarray(x) for x in eig.axes.values()]
-    count = min(states, len(eig.energies))
-    fields = [np.real(np.asarray(eig.states[j])) for j in range(count)]
-    if len(points) == 3:
+    if len(points) == 3 and (axis is not None or at is not None):
         checks.choice("axis", axis, names)
-        cut = names.index(axis)
-        place = int(np.argmin(np.abs(points[cut] - at)))
-        fields = [np.take(f, place, axis=cut) for f in fields]
-        names, points = (
-            [v for i, v in enumerate(listed) if i != cut] for listed in (names, points)
-        )
+    count = min(states, len(eig.energies))
     columns = min(count, 3)
     rows = -(-count // columns)
-    figure = style.new_figure(2.6 * columns, 2.4 * rows)
-    for j, field in enumerate(fields):
-        ax = style.dress(figure.add_subplot(rows, columns, j + 1))
-        if len(points) == 1:
-            ax.plot(points[0], field, color=style.COLORS[0], lw=1.2)
+    figure = style.new_figure(2.6 * columns, (2.6 if len(points) == 3 else 2.4) * rows)
+    for j in range(count):
+        field = np.real(np.asarray(eig.states[j]))
+        if axis is None or len(points) < 3:
+            plane = strongest_plane(np.abs(field) ** 2, points)
         else:
-            top = np.max(np.abs(field)) or 1.0
-            ax.pcolormesh(
-                points[0], points[1], field.T, shading="nearest", cmap="RdBu_r",
-                vmin=-top, vmax=top, rasterized=True,
-            )  # fmt: skip
-            ax.set_aspect("equal")
-            ax.set_ylabel(f"{names[1]} (bohr)")
-        ax.set_xlabel(f"{names[0]} (bohr)")
-        style.title(ax, f"n = {j}, E = {float(eig.energies[j]):.6g}", small=True)
+            cut = names.index(axis)
+            plane = Plane(cut, int(np.argmin(np.abs(points[cut] - (at or 0.0)))))
+        ax = style.dress(figure.add_subplot(rows, columns, j + 1))
+        _field(ax, plane.of(field), plane.rest(names), plane.rest(points))
+        title = f"n = {j}, E = {float(eig.energies[j]):.6g}"
+        style.title(ax, f"{title}\n{plane.name(names, points)}".strip(), small=True)
     return figure
+
+
+def _field(ax: Axes, values: np.ndarray, names: list[str], points: list[np.ndarray]) -> None:
+    """ψ along a line or, in colors around white for zero, in a plane."""
+    ax.set_xlabel(f"{names[0]} (bohr)")
+    if len(points) == 1:
+        ax.plot(points[0], values, color=style.COLORS[0], lw=1.2)
+        return
+    top = np.max(np.abs(values)) or 1.0
+    ax.pcolormesh(
+        *points, values.T, shading="nearest", cmap="RdBu_r", vmin=-top, vmax=top, rasterized=True
+    )
+    ax.set_aspect("equal")
+    ax.set_ylabel(f"{names[1]} (bohr)")
 
 
 def isosurface(eig: Eigenstates, state: int = 0, level: float = 0.1) -> Figure:

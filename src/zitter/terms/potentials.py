@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import abc
 import inspect
+import math
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 from typing import Any
@@ -283,6 +286,9 @@ class Repulsion(Term):
         return [Diagonal(total(values), basis.shape)]
 
 
+Lattice = tuple[tuple[float, float], ...]  # (first point, step) of each axis, in bohr
+
+
 class Potential(Term):
     """The user's own V: exactly one of a JAX function, an expression, an array or a file.
 
@@ -296,6 +302,7 @@ class Potential(Term):
     function: Callable[..., Any] | None = eqx.field(static=True)
     expression: Expression | None = eqx.field(static=True)
     values: Any
+    lattice: Lattice | None = eqx.field(static=True)  # where a file says its values are
     source: str = eqx.field(static=True)  # which of the four it is, for what is told about it
 
     def __init__(
@@ -324,11 +331,12 @@ class Potential(Term):
                 self.expression = Expression(expression, names)
             except checks.InputError as error:
                 raise checks.InputError("expression", error.message) from None
-        self.values = None
+        self.values, self.lattice = None, None
         if array is not None:
             self.values = checks.array("array", array)
         elif file is not None:
-            self.values = checks.array("file", read_array(file, dataset))
+            values, self.lattice = read_array(file, dataset)
+            self.values = checks.array("file", values)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         if isinstance(basis, SphericalBasis | SpinorBasis):
@@ -341,6 +349,8 @@ class Potential(Term):
                     self.source,
                     f"must have the grid's shape {basis.shape}, but has {self.values.shape}",
                 )
+            if self.lattice is not None:
+                _check_lattice(self.lattice, basis)
             return [Diagonal(self.values, basis.shape)]
         self._check_names(basis)
         if self._takes_time(basis):
@@ -356,27 +366,28 @@ class Potential(Term):
 
     def central(self, r: Any) -> Any:
         """V(r) on a basis around the origin, where the one coordinate is called r."""
+        wanted = "must be a function of r alone for a basis around the origin"
         if self.function is not None:
+            needed, most = _arguments(self.function)
+            if needed > 1 or most < 1:
+                raise checks.InputError("function", f"{wanted}, but takes {needed} argument(s)")
             return self.function(r)
-        if self.expression is None or set(self.expression.variables_used) - {"r"}:
-            raise checks.InputError(
-                "expression", "must be a function of r alone for a basis around the origin"
-            )
+        if self.expression is None:
+            raise checks.InputError(self.source, f"{wanted}, but holds values on a grid")
+        if set(self.expression.variables_used) - {"r"}:
+            raise checks.InputError("expression", wanted)
         return self.expression(r=r) if self.expression.variables_used else self.expression()
 
     def _takes_time(self, grid: Grid) -> bool:
         if self.expression is not None:
             return "t" in self.expression.variables_used
         assert self.function is not None
-        parameters = inspect.signature(self.function).parameters.values()
-        given = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        needed = sum(p.default is p.empty for p in given)
-        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        if needed > grid.ndim + 1 or (len(given) < grid.ndim and not any_number):
+        needed, most = _arguments(self.function)
+        if needed > grid.ndim + 1 or most < grid.ndim:
             raise checks.InputError(
                 "function",
                 f"must take {', '.join(grid.axis_names())}, and t where it changes with time, "
-                f"but takes {len(given)} argument(s)",
+                f"but takes {needed if needed > grid.ndim else most} argument(s)",
             )
         return needed == grid.ndim + 1
 
@@ -427,35 +438,88 @@ class _MovingPotential(eqx.Module):
         return cast_reals(Diagonal(values, self.grid.shape), dtype)  # one that absorbs is complex
 
 
-def read_array(path: str, dataset: str) -> np.ndarray:
-    """An array from an HDF5 or npz file, with a sentence for each way that can fail."""
+def _arguments(function: Callable[..., Any]) -> tuple[int, float]:
+    """How many arguments by position a function needs, and how many it takes at most."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # NumPy's own functions do not tell
+        return 0, math.inf
+    given = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    needed = sum(p.default is p.empty for p in given)
+    return needed, math.inf if any_number else len(given)
+
+
+def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
+    """Values from an HDF5, npz or cube file, and where they are if the file, a cube, says so."""
     file = FilePath(path)
     if not file.is_file():
         raise checks.InputError("file", f'must be a readable file, but "{path}" does not exist')
-    try:
-        if file.suffix == ".npz":
-            with np.load(file, allow_pickle=False) as data:
-                names = list(data)
-                if dataset in names:
-                    return np.asarray(data[dataset])
-        elif file.suffix in (".h5", ".hdf5", ".nc"):
-            import h5py
-
-            with h5py.File(file) as data:
-                names = list(data)
-                if dataset in data:
-                    return np.asarray(data[dataset])
-        elif file.suffix in (".cube", ".cub"):
-            return read_cube(file)[0]
-        else:
+    match file.suffix:
+        case ".cube" | ".cub":
+            values, axes = read_cube(file)
+            return values, _lattice(axes)
+        case ".npz":
+            reader = _from_npz
+        case ".h5" | ".hdf5" | ".nc":
+            reader = _from_hdf5
+        case _:
             raise checks.InputError(
                 "file", f'must end in .h5, .hdf5, .nc, .npz or .cube, but is "{path}"'
             )
+    try:
+        names, values = reader(file, dataset)
     except OSError as error:
         raise checks.InputError("file", f'must be readable, but "{path}" is not: {error}') from None
-    raise checks.InputError(
-        "dataset", f'must be one of {", ".join(names)} in "{path}", but is "{dataset}"'
-    )
+    if values is None:
+        raise checks.InputError(
+            "dataset", f'must be one of {", ".join(names)} in "{path}", but is "{dataset}"'
+        )
+    return values, None
+
+
+def _from_npz(file: FilePath, dataset: str) -> tuple[list[str], np.ndarray | None]:
+    """(the names in the file, the array of that name)."""
+    try:
+        with np.load(file, allow_pickle=False) as data:
+            return list(data), np.asarray(data[dataset]) if dataset in data else None
+    # Text, an empty file, an npy file, one cut off and one with wrong bits, in this order.
+    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        raise checks.InputError(
+            "file", f'must be an npz file of numbers, but "{file}" is none or is damaged'
+        ) from None
+
+
+def _from_hdf5(file: FilePath, dataset: str) -> tuple[list[str], np.ndarray | None]:
+    import h5py
+
+    with h5py.File(file) as data:
+        names = [name for name, item in data.items() if isinstance(item, h5py.Dataset)]
+        item = data.get(dataset)
+        return names, np.asarray(item) if isinstance(item, h5py.Dataset) else None
+
+
+# Six digits after the point are what programs print in the head of a cube file.
+_PRINTED = 1e-6
+
+
+def _lattice(axes: Sequence[np.ndarray]) -> Lattice:
+    return tuple((float(x[0]), float(x[-1] - x[0]) / max(len(x) - 1, 1)) for x in axes)
+
+
+def _check_lattice(found: Lattice, grid: Grid) -> None:
+    """A file that says where its values are must mean the grid's points."""
+    wanted = _lattice([grid.points(axis) for axis in range(grid.ndim)])
+    if not np.allclose(found, wanted, rtol=1e-5, atol=_PRINTED):
+        raise checks.InputError(
+            "file",
+            f"must hold values at the grid's points, {_told(wanted)}, but has them {_told(found)}",
+        )
+
+
+def _told(lattice: Lattice) -> str:
+    first, steps = (", ".join(f"{x:.6g}" for x in row) for row in zip(*lattice, strict=True))
+    return f"from ({first}) in steps of ({steps}) bohr"
 
 
 def _one_for_each(key: str, values: Any, count: int) -> list[Any]:

@@ -1,0 +1,68 @@
+"""What the wall at rmax does to the energies of radial functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.spherical import SphericalBasis
+from zitter.operators.blocks import RadialBlocks
+from zitter.operators.hamiltonian import Hamiltonian
+
+POWERS = 4  # of r − rmax in the potential near the wall
+MARGIN = 1.05  # the formula is of first order in the shift: it was off by 2 % at most, or too high
+LEAST_HEIGHT = 1e-3  # hartree of V − E: where a state is not bound, it decays slowly at best
+
+
+def radial_box_errors(
+    H: Hamiltonian, energies: Any, states: Any
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(energy shifts by the wall at rmax, radial densities |P|² in the last interval), or None.
+
+    The wall pushes with P′²/2m, and beyond it P would have fallen as e^{−κr}, κ = √(2m(V − E)), so
+    that E(box) − E(∞) = P′²/(4mκ). None where no wall or nothing but the wall binds.
+    """
+    basis, operator = H.basis, H.operator
+    if not isinstance(basis, SphericalBasis) or not isinstance(operator, RadialBlocks):
+        return None
+    radial, bands = basis.radial, np.asarray(operator.bands)
+    if radial.outer != "zero" or radial.scaling is not None:
+        return None
+    states, near = np.asarray(states), _NearWall(radial)
+    slopes = np.einsum("i,nci->nc", radial.evaluate(radial.rmax, 1)[0], states)
+    shifts = np.zeros(len(energies))
+    for channel in np.nonzero(np.any(states != 0, axis=(0, 2)))[0]:
+        inverse_mass, height, free = near.fit(bands[channel], int(basis.l[channel]))
+        if free:
+            return None
+        kappa = np.sqrt(2 * np.maximum(height - np.asarray(energies), LEAST_HEIGHT) / inverse_mass)
+        shifts += np.abs(slopes[:, channel]) ** 2 * inverse_mass / (4 * kappa) * MARGIN
+    values = np.einsum("qi,nci->ncq", radial.evaluate(radial.points[-1]), states)
+    return shifts, np.max(np.sum(np.abs(values) ** 2, axis=1), axis=1)
+
+
+class _NearWall:
+    """What H is near rmax, read from its matrix elements among the last splines."""
+
+    def __init__(self, radial: RadialBSplines):
+        self.rmax, self.last = radial.rmax, np.s_[:, -radial.degree - 1 :]
+        with jax.ensure_compile_time_eval():
+            self.radial_part = 0.5 * np.asarray(radial.matrix(1.0, 1, 1))
+            self.centrifugal = np.asarray(radial.matrix(lambda r: 0.5 / r**2))
+            powers = [
+                radial.matrix(lambda r, k=k: (r / radial.rmax - 1) ** k) for k in range(POWERS)
+            ]
+        self.potential = [np.asarray(power)[self.last].ravel() for power in powers]
+
+    def fit(self, bands: np.ndarray, l: int) -> tuple[float, float, bool]:
+        """(1/m, V + l(l+1)/2mr² at rmax, no V anywhere) of H = T_l/m + Σ_k v_k (r/rmax − 1)^k."""
+        kinetic = self.radial_part + l * (l + 1) * self.centrifugal
+        columns = np.column_stack([kinetic[self.last].ravel(), *self.potential])
+        scale = np.linalg.norm(columns, axis=0)
+        found = np.linalg.lstsq(columns / scale, bands[self.last].ravel())[0] / scale
+        height = found[1] + found[0] * l * (l + 1) / (2 * self.rmax**2)
+        rest = np.max(np.abs(bands - found[0] * kinetic))
+        return float(found[0]), float(height), bool(rest < 1e-8 * np.max(np.abs(bands)))
