@@ -113,6 +113,20 @@ class TestObjects:
         assert isinstance(potential, zt.Potential)
         np.testing.assert_array_equal(potential.values, np.arange(8.0))
 
+    def test_damaged_files_are_refused(self, tmp_path):
+        np.savez(tmp_path / "v.npz", potential=np.arange(8.0))
+        (tmp_path / "v.npz").write_bytes((tmp_path / "v.npz").read_bytes()[:-30])
+        text = '[basis]\ntype = "Grid"\nshape = 8\nspacing = 1\n[eigenstates]\n[model]\n'
+        for term, sentence in {
+            '{ type = "Potential", file = "v.npz" }': "model.terms.1.file: must be an npz file",
+            '{ type = "LengthGauge", pulse = { type = "Tabulated", file = "v.npz" } }':
+                "model.terms.1.pulse",
+        }.items():  # fmt: skip
+            with pytest.raises(InputError, match=sentence):
+                config.assemble(
+                    config.parse(f'{text}terms = ["Kinetic", {term}]\n', folder=tmp_path)
+                )
+
     def test_public_classes_are_found_by_kind(self):
         assert {"SplitOperator", "Lanczos", "CrankNicolson"} <= classes(zt.Propagator).keys()
         assert {"Rigid", "Breathing", "TabulatedPath"} <= classes(Trajectory).keys()
@@ -251,3 +265,64 @@ class TestInitialStates:
         # E₀ = −1/2 exactly; the box of ±16 bohr around x = 3 costs e^{−26}.
         assert abs(known["initial_energy"] + 0.5) < 1e-8
         assert abs(float(zt.Position().evaluate(H, psi, 0.0)) - 3.0) < 1e-6
+
+
+SPLINES = """
+atom = { type = "Model", terms = ["Kinetic", { type = "Coulomb", Z = 1 }] }
+energy_max = "200 eV"
+[basis.parent]
+type = "SphericalBasis"
+lmax = 1
+radial = { type = "RadialBSplines", n = 20, degree = 5, rmax = 20.0 }
+"""
+LIT = """
+[model]
+terms = ["FieldFree", { type = "VelocityGauge", pulse = "xuv" }]
+[xuv]
+type = "SineSquared"
+cycles = 1
+frequency = 1.0
+amplitude = 0.01
+[evolve]
+t = [0, "xuv.duration"]
+dt = 0.1
+"""
+
+
+class TestEigenBasis:
+    def text(self, source: str) -> str:
+        return f'[basis]\ntype = "EigenBasis"\n{source}\n{LIT}'
+
+    def refused(self, source: str, folder) -> str:
+        with pytest.raises(InputError) as caught:
+            config.assemble(config.parse(self.text(source), folder=folder))
+        return str(caught.value)
+
+    def test_from_a_file_and_from_splines(self, tmp_path):
+        made = case(self.text(SPLINES)).basis
+        assert isinstance(made, zt.EigenBasis) and made.parent is not None
+        made.save(tmp_path / "atom.h5")
+        text = self.text('file = "atom.h5"')
+        read = config.assemble(config.parse(text, folder=tmp_path))
+        assert isinstance(read.basis, zt.EigenBasis) and read.basis.sizes == made.sizes
+        np.testing.assert_array_equal(np.asarray(read.basis.velocity), np.asarray(made.velocity))
+        psi, known = read.initial.make(read.hamiltonian(), 0.0)
+        assert known["initial_energy"] == pytest.approx(float(made.energies[0, 0]))
+        assert psi.shape == made.shape
+
+    def test_number_by_number(self):
+        basis = case(self.text("energies = [[-0.5], [-0.1]]\nvelocity = [[[0.3]]]")).basis
+        assert isinstance(basis, zt.EigenBasis) and basis.shape == (2, 1)
+
+    def test_refusals(self, tmp_path):
+        (tmp_path / "text.h5").write_text("no HDF5")
+        for source, sentence in {
+            'file = "gone.h5"': 'basis.file: must name a file, but "',
+            'file = "text.h5"': "basis.file: must be a readable",
+            "": "basis.file: must be given, or atom or energies instead, but none of them is given",
+            'file = "a.h5"\nenergies = [[0.0]]': "instead, but file and energies are given",
+            'file = "text.h5"\nstates = 3': "basis.states: must not be given together with file",
+            SPLINES.split("[basis.parent]")[0]: "basis.parent: must be given with atom",
+        }.items():
+            message = self.refused(source, tmp_path)
+            assert sentence in message and "\n" not in message

@@ -28,13 +28,17 @@ def test_channels(basis):
     assert np.all(np.abs(basis.mus) < np.abs(basis.kappas))
     assert len(set(zip(basis.kappas, basis.mus, strict=True))) == 24
     assert zt.SpinorBasis(basis.radial, 3, 0.5).shape[0] == 12
-    assert zt.SpinorBasis(basis.radial, 3, mu_max=3).shape[0] == 24  # |μ| < 3, as people write it
     assert basis.kappas[basis.channel(-2, 1.5)] == -2 and basis.mus[basis.channel(-2, 1.5)] == 1.5
 
 
 @pytest.mark.parametrize(
     ("mu_max", "words"),
-    [(3.5, "at most 2.5, since |μ| < |κ| ≤ kappa_max = 3"), (0.3, "1/2, 3/2"), (-1, "positive")],
+    [
+        (3.5, "at most 2.5, since |μ| < |κ| ≤ kappa_max = 3"),
+        (0.3, "1/2, 3/2"),
+        (2, "1/2, 3/2, 5/2, …, but is 2"),
+        (-1, "positive"),
+    ],
 )
 def test_inconsistent_mu_is_refused(basis, mu_max, words):
     with pytest.raises(zt.InputError, match=f"mu_max: must .*{words.split()[-1]}") as error:

@@ -51,6 +51,17 @@ def test_cutoff_of_a_made_plateau():
     assert found == pytest.approx(27.0, abs=0.5)  # a decade below 25's level
 
 
+def test_the_fundamental_has_units():
+    signal = comb([3], [1.0], 0)
+    ev = spectra.harmonic_spectrum(TIMES, signal, "1.5498 eV").fundamental
+    nm = spectra.harmonic_spectrum(TIMES, signal, "800 nm").fundamental
+    # hc = 1239.842 eV nm: 800 nm are 1.549802 eV.
+    assert ev == pytest.approx(1.5498 / 27.211386, rel=1e-7)
+    assert nm == pytest.approx(ev, rel=3e-6)
+    with pytest.raises(zt.InputError, match="fundamental: must be a number in atomic units or"):
+        spectra.harmonic_spectrum(TIMES, signal, "800 fs")
+
+
 def test_cutoff_law():
     assert spectra.cutoff_energy(0.5, 0.2195) == pytest.approx(1.1958, abs=1e-4)
 
@@ -62,6 +73,17 @@ def test_harmonic_refusals():
         spectra.harmonic_spectrum(np.arange(8) * 100.0, np.zeros(8), OMEGA)
     with pytest.raises(zt.InputError, match="form: must be one of"):
         spectra.harmonic_spectrum(TIMES, np.zeros(4001), OMEGA, "jerk")  # type: ignore[arg-type]
+    with pytest.raises(zt.InputError, match=r"window: must be one that .* knows, but is 'foo'"):
+        spectra.harmonic_spectrum(TIMES, np.zeros(4001), OMEGA, window="foo")
+    with pytest.raises(zt.InputError, match="times: must be at least 3, but are 1"):
+        spectra.harmonic_spectrum([0.0], [0.0], OMEGA)
+    with pytest.raises(zt.InputError, match="signal: must not be zero to have a cutoff"):
+        spectra.harmonic_spectrum(TIMES, np.zeros(4001), OMEGA).cutoff()
+    kick = spectra.harmonic_spectrum(TIMES, np.eye(1, 4001, 2000)[0], OMEGA)  # flat to the end
+    with pytest.raises(zt.InputError, match="times: must be close enough to see the cutoff"):
+        kick.cutoff()
+    with pytest.raises(zt.InputError, match="after: must be below the last odd harmonic"):
+        kick.cutoff(after=1e4)
 
 
 @pytest.mark.parametrize("power", [3, 6])
@@ -89,6 +111,16 @@ def test_focal_average_tells_where_the_scan_decides():
         spectra.focal_average(intensities, intensities**3)
         spectra.focal_average(intensities, np.zeros(9))
     assert thin == pytest.approx(0.99, rel=1e-12)
+
+
+def test_focal_average_takes_units():
+    numbers = np.geomspace(1e11, 1e14, 20)
+    strings = [f"{x:.15g} W/cm^2" for x in numbers]
+    expected = spectra.focal_average(numbers, numbers**3)
+    for given in (strings, np.array(strings)):
+        assert spectra.focal_average(given, numbers**3) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(zt.InputError, match=r"intensities\.1: must be a number in atomic units or"):
+        spectra.focal_average([1e-4, "1 eV"], [1.0, 1.0])
 
 
 def test_focal_average_keeps_the_axes_of_spectra():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,21 @@ def test_amplitudes_at_any_energy(atom, states, final):
         np.testing.assert_allclose(row, spectra.coulomb_phase(l, ENERGIES), atol=1e-9)
 
 
+def test_the_charge_is_that_of_the_potential(final, states):
+    """He⁺ is hydrogen on a smaller scale: P_E(r) of Z = 2 at E is P of Z = 1 at (2r, E/4)."""
+    small = zt.RadialBSplines(120, 7, 45.0, "graded", first=0.2, grading=4.0)
+    helium = zt.discretize(zt.Model([zt.Kinetic(), zt.Coulomb(Z=2)]), zt.SphericalBasis(small, 2))
+    hydrogenic = zt.discretize(zt.Model(ATOM), BASIS)
+    psi = states.on_parent(final)
+    one, phases = spectra.amplitudes(hydrogenic, psi, ENERGIES)
+    # P_4E(r) = P_E(2r)/√2 for δ(E − E′), and ∫dr on the shrunk splines is half of that before.
+    two, turned = spectra.amplitudes(helium, psi, 4 * ENERGIES)
+    np.testing.assert_allclose(two, one / 2**1.5, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(turned, phases, atol=1e-9)
+    chosen, _ = spectra.amplitudes(helium, psi, 4 * ENERGIES, charge=1.0)
+    assert np.max(np.abs(chosen - two)) > 1e-4 * np.max(np.abs(two))
+
+
 GAMMA = 0.035  # above the level spacing (0.03) and below the width of the line (0.1)
 
 
@@ -83,6 +100,7 @@ def window(x, order, gamma=GAMMA):
     return 1 / ((x / gamma) ** poles + 1) / area
 
 
+@pytest.mark.filterwarnings("ignore:width")
 @pytest.mark.parametrize("order", [1, 3])
 def test_window_operator_is_a_sum_over_eigenstates(order, atom, states, final):
     energies = np.linspace(-0.6, 0.9, 7)
@@ -94,6 +112,7 @@ def test_window_operator_is_a_sum_over_eigenstates(order, atom, states, final):
     np.testing.assert_allclose(pes.per_l, expected, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:width")
 def test_window_operator_counts_every_electron(atom, states, final):
     psi = states.on_parent(final)
     # Sums over E converge like e^{−2π γ sin(π/8)/ΔE} = 4e-9 for ΔE = γ/8; the tails fall as E⁻⁷.
@@ -150,18 +169,41 @@ def test_flux_through_a_sphere_gives_the_same_spectrum():
         H, ground, (0.0, float(pulse.duration)), 0.05, zt.CrankNicolson(1e-9), save_every=10**6
     )
     energies, angles = np.array([0.5, 0.65]), np.linspace(0, np.pi, 5)
-    flux = spectra.flux_spectrum(run, basis, pulse, 12.0, energies, angles)
-    exact = spectra.angular_spectrum(H.static, during.final, energies, angles, charge=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flux = spectra.flux_spectrum(run, basis, pulse, 12.0, energies, angles)
+    exact = spectra.angular_spectrum(H.static, during.final, energies, angles)
     # Slow electrons that have not passed 12 bohr by t = 60 leave about 1 %.
     forward = [0, 1, 3, 4]  # nothing goes out at 90 degrees
     np.testing.assert_allclose(flux.density[:, forward], exact.density[:, forward], rtol=0.02)
     with pytest.raises(zt.InputError, match="save_every: must record the surface at least every"):
         spectra.flux_spectrum(run, basis, pulse, 12.0, [20.0])
+    with pytest.raises(zt.InputError, match="radius: must be that of the Surface, 12, but is 10"):
+        spectra.flux_spectrum(run, basis, pulse, 10.0, energies)
+    with pytest.raises(zt.InputError, match="energies: must be positive"):
+        spectra.flux_spectrum(run, basis, pulse, 12.0, [-0.1, 0.5])
+    # 17.14 + 2 · 12/0.2
+    with pytest.warns(spectra.ConvergenceWarning, match=r"ends at t = 60, .* run on to t = 137\.1"):
+        spectra.flux_spectrum(run, basis, pulse, 12.0, [0.02])
 
 
-def test_warnings_say_the_numbers(states, final):
+def test_flux_needs_velocity_gauge(atom, states, tmp_path):
+    H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(PULSE)]), BASIS)
+    psi = states.on_parent(states.state(0))
+    run = zt.evolve(H, psi, (0.0, 0.4), 0.1, observables=[zt.Surface(12.0)])
+    run.save(tmp_path / "run.h5")
+    for each in (run, zt.load(tmp_path / "run.h5")):
+        with pytest.raises(zt.InputError, match="must be a run with VelocityGauge, but its light"):
+            spectra.flux_spectrum(each, BASIS, PULSE, 12.0, ENERGIES)
+
+
+def test_warnings_say_the_numbers(atom, states, final):
     with pytest.warns(spectra.ConvergenceWarning, match=r"lmax = 2 is too small: the last l holds"):
         spectra.check_lmax(states, final, limit=1e-15)
+    # ΔE = π √1.4/90; 4 sin(π/8) e^{−2πγ sin(π/8)/ΔE} = 0.02 for γ = 1.81 ΔE.
+    sentence = r"width = 0\.02 is too small: at 0\.7 hartree .* are 0\.041 apart; take 0\.075 or"
+    with pytest.warns(spectra.ConvergenceWarning, match=sentence):
+        spectra.window_spectrum(atom, states.on_parent(final), [0.5, 0.7], 0.02)
     with pytest.warns(
         spectra.ConvergenceWarning, match=r"rmax = 90 bohr is too small: an electron"
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,8 @@ def test_soft_core_potential():
     [
         (zt.Harmonic([1.0, 2.0, 3.0]), zt.InputError, "frequency: must be one number"),
         (zt.Potential(expression="x**2"), zt.InputError, "must be a function of r alone"),
+        (zt.Potential(lambda x, y, z: x + y + z), zt.InputError, "function: .* takes 3 argument"),
+        (zt.Potential(array=np.zeros(4)), zt.InputError, "array: .* but holds values on a grid"),
         (zt.Coulomb(centers=[[0, 0, 1.0]]), zt.Unsupported, "one centre, at rest in the origin"),
         (zt.Potential(lambda r: 1 / (r * 0)), zt.InputError, "must be finite for 0 < r"),
         (zt.ComplexAbsorber(20.0), zt.InputError, r"width: must be below rmax \(14\)"),
@@ -147,3 +151,23 @@ def test_soft_core_potential():
 def test_what_is_not_central_is_refused(term, error, sentence):
     with np.errstate(divide="ignore"), pytest.raises(error, match=sentence):
         zt.discretize(zt.Model([zt.Kinetic(), term]), BASIS)
+
+
+def test_a_potential_that_depends_on_l_wants_length_gauge():
+    """⟨5s|∂_z|5p⟩ = (E_p − E_s)⟨5s|z|5p⟩ holds for one V(r), and not for one V_l(r) for each l."""
+    basis = zt.SphericalBasis(CORE, 1)
+    pulse = zt.SineSquared(cycles=1, frequency=0.05, amplitude=0.001)
+
+    def mismatch(atom):
+        states = zt.eigenbasis(zt.discretize(zt.Model([zt.Kinetic(), atom]), basis), states=8)
+        gap = float(states.energies[1, 3] - states.energies[0, 4])
+        return abs(float(states.velocity[0, 4, 3] / (gap * states.length[0, 4, 3])) - 1)
+
+    assert mismatch(zt.TongLin("Rb")) < 1e-4
+    assert mismatch(zt.Marinescu("Rb")) == pytest.approx(0.009, abs=2e-3)
+    terms = [zt.Kinetic(), zt.Marinescu("Rb")]
+    with pytest.warns(UserWarning, match="Marinescu depends on l, .*: use LengthGauge"):
+        zt.discretize(zt.Model([*terms, zt.VelocityGauge(pulse)]), basis)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.discretize(zt.Model([*terms, zt.LengthGauge(pulse)]), basis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 import zitter as zt
-from zitter.terms.dirac import finite_nucleus_error, ground_state_error
+from zitter.terms.dirac import SmallBoxWarning, finite_nucleus_error, ground_state_error
 
 KAPPAS = (-1, 1, -2, 2, -3, 3)
 
@@ -172,6 +173,29 @@ def test_too_few_splines_are_warned_of():
         assert bool(seen) == (found > 1e-4)
         if seen:
             assert "100 splines" in str(seen[0].message) and "Z = 92" in str(seen[0].message)
+
+
+def test_a_small_box_is_not_blamed_on_the_splines():
+    for term, Z in ((zt.Coulomb(Z=1), 1), (zt.UniformNucleus(92, "5.86 fm"), 92)):
+        for zr, n in ((0.5, 30), (0.5, 8), (10.0, 60)):
+            radial = zt.RadialBSplines(n, 7, zr / Z, "exponential", first=1e-5)
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                zt.discretize(zt.Model([zt.Dirac(), term]), zt.SpinorBasis(radial, 1))
+            assert len(seen) == (zr < 10)
+            if seen:
+                words = f"is too small for Z = {Z}: .*; take {10 / Z:.2g} or above"
+                assert seen[0].category is SmallBoxWarning and seen[0].filename == __file__
+                assert re.search(words, str(seen[0].message))
+
+
+def test_no_more_states_than_electrons():
+    """12 splines give 12 electron states for each κ = ±1, μ = ±½, less what is held at zero."""
+    H = atom(zt.Coulomb(Z=1), n=12, rmax=20.0, kappa_max=1)
+    count = sum(2 * np.sum(zt.spinor_states(H, k)[0] > -(H.basis.c**2)) for k in (-1, 1))
+    assert len(zt.eigenstates(H, int(count)).energies) == count
+    with pytest.raises(zt.InputError, match=f"n: must be at most {count}, .* but is {count + 1}"):
+        zt.eigenstates(H, int(count) + 1)
 
 
 def test_solvers_that_need_a_floor_refuse():

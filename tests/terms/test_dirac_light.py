@@ -185,6 +185,12 @@ def test_small_boxes_are_warned_of():
     basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 5.0), 1)
     with pytest.warns(UserWarning, match="path of the fastest electrons"):
         hamiltonian(basis, PULSE, 2)
+    # In a sum the fastest part counts.
+    slower = zt.SineSquared(amplitude=1.0, frequency=25.0, cycles=1, polarization="x")
+    bump = zt.HalfCycle(amplitude=1e-3, duration=1.0, polarization="x")
+    for mixed in (PULSE + bump, 0.5 * PULSE + slower):
+        with pytest.warns(UserWarning, match="path of the fastest .*, 18.* bohr"):
+            hamiltonian(basis, mixed, 2)
     slow = zt.SineSquared(amplitude=1.0, frequency=0.05, cycles=4)
     with pytest.warns(UserWarning, match="reach of the pulse"):
         hamiltonian(basis, slow, 2)
@@ -194,9 +200,10 @@ def test_few_components_are_warned_of():
     """ωr/c + 3 with r = 7.5 bohr, the path of one-photon electrons: 2.7 + 3."""
     basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 20.0), 1)
     pulse = zt.SineSquared(amplitude=1.0, frequency=50.0, cycles=6, polarization="x")
-    with pytest.warns(FewComponentsWarning, match="take lmax = 5 or more") as seen:
-        hamiltonian(basis, pulse, 4)
-    assert {warning.filename for warning in seen} == {__file__}
+    for light in (pulse, 0.5 * pulse + pulse):
+        with pytest.warns(FewComponentsWarning, match="take lmax = 5 or more") as seen:
+            hamiltonian(basis, light, 4)
+        assert {warning.filename for warning in seen} == {__file__}
     for enough in (5, 0):  # 0 is the dipole approximation
         with warnings.catch_warnings():
             warnings.simplefilter("error", FewComponentsWarning)

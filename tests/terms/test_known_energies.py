@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -162,6 +163,19 @@ def test_refusals_of_potentials(tmp_path):
     np.savez(tmp_path / "v.npz", potential=np.zeros(9))
     with pytest.raises(zt.InputError, match="file: must have the grid's shape"):
         discretized(zt.Potential(file=str(tmp_path / "v.npz")))
+    whole = (tmp_path / "v.npz").read_bytes()
+    np.save(tmp_path / "one.npy", np.zeros(8))
+    other = (tmp_path / "one.npy").read_bytes()
+    for content in (whole[:100], whole[:-30], b"potential = 1", b"", other):
+        (tmp_path / "bad.npz").write_bytes(content)
+        with pytest.raises(zt.InputError, match="file: must be an npz file"):
+            zt.Potential(file=str(tmp_path / "bad.npz"))
+    with h5py.File(tmp_path / "group.h5", "w") as file:
+        file.create_group("potential")["mine"] = np.zeros(8)
+        file["other"] = np.zeros(8)
+    with pytest.raises(zt.InputError, match="dataset: must be one of other in "):
+        zt.Potential(file=str(tmp_path / "group.h5"))
+    discretized(zt.Potential(file=str(tmp_path / "group.h5"), dataset="potential/mine"))
     with pytest.raises(zt.InputError, match="must be the only one"):
         zt.Potential(expression="x", array=np.zeros(8))
     with pytest.raises(zt.InputError, match="file: must be a readable file"):

@@ -24,14 +24,24 @@ class ConvergenceWarning(UserWarning):
 
 def last_l_population(basis: SphericalBasis | EigenBasis, psi: Any) -> Any:
     """The probability of the highest l: a number, or an array where ψ is traced."""
-    psi = jnp.asarray(psi)
-    image, top = basis.overlap(psi), basis.l == basis.l.max()
-    return _number(jnp.real(jnp.vdot(psi[top], image[top])))
+    rows = jnp.asarray(psi)[basis.l == basis.l.max()]
+    return _number(jnp.real(jnp.vdot(rows, basis.overlap(rows))))
 
 
-def wall_population(basis: SphericalBasis, psi: Any) -> Any:
+def splines_of(basis: SphericalBasis | EigenBasis) -> SphericalBasis | None:
+    """The basis itself or, of eigenstates, the one they were found on, where it is known."""
+    if isinstance(basis, SphericalBasis):
+        return basis
+    return None if basis.vectors is None else basis.parent
+
+
+def wall_population(basis: SphericalBasis | EigenBasis, psi: Any) -> Any:
     """The probability beyond EDGE · rmax: a number, or an array where ψ is traced."""
-    radial = basis.radial
+    home = splines_of(basis)
+    assert home is not None
+    if isinstance(basis, EigenBasis):
+        psi = basis.on_parent(psi)
+    radial = home.radial
     with jax.ensure_compile_time_eval():
         bands = radial.matrix(1.0 * (radial.points > EDGE * radial.rmax), hermitian=True)
     psi = jnp.asarray(psi)
@@ -97,10 +107,11 @@ def warn_of_small_lmax(basis: Any, population: float, limit: float, stacklevel: 
         )
 
 
-def warn_of_wall(basis: SphericalBasis, population: float, limit: float, stacklevel=3) -> None:
-    if population > limit:
+def warn_of_wall(basis: Any, population: float, limit: float, stacklevel: int = 3) -> None:
+    home = splines_of(basis)
+    if home is not None and population > limit:
         warnings.warn(
-            f"rmax = {basis.radial.rmax:g} bohr is too small: {population:.1e} of the probability "
+            f"rmax = {home.radial.rmax:g} bohr is too small: {population:.1e} of the probability "
             f"is at the wall (limit {limit:.0e}); take a larger box or an absorber",
             ConvergenceWarning,
             stacklevel=stacklevel,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -44,7 +45,7 @@ class EigenBasis(Basis):
         length: Any = None,
         velocity: Any = None,
         *,
-        sizes: tuple[int, ...] | None = None,
+        sizes: Sequence[int] | None = None,
         first: int = 0,
         vectors: Any = None,
         parent: SphericalBasis | None = None,
@@ -148,20 +149,37 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
         raise checks.InputError("energy", f'must be in the file, but "{path}" has {sorted(data)}')
     energies = checks.array("energy", data["energy"].data, (None, None))
     channels, n = energies.shape
-    l = np.asarray(data["l"].data) if "l" in data else np.arange(channels)
-    if len(l) != channels or np.any(np.diff(l) != 1):
-        raise checks.InputError("l", f"must rise by one over {channels} blocks, but is {list(l)}")
-    sizes = tuple(int(s) for s in data["size"].data) if "size" in data else None
+    l = _whole_numbers("l", data, channels) or list(range(channels))
+    if np.any(np.diff(l) != 1):
+        raise checks.InputError("l", f"must rise by one over {channels} blocks, but is {l}")
+    sizes = _whole_numbers("size", data, channels)
     blocks = {}
     for name, sign in (("length", 1.0), ("velocity", -1.0)):
         if name in data:
             blocks[name] = data[name].data
-            if blocks[name].ndim == 4:
+            if np.ndim(blocks[name]) == 4:
                 blocks[name] = _upper_blocks(name, blocks[name], (channels, n), sign)
     if not blocks:
         raise checks.InputError("length", f'must be in the file (or velocity), but "{path}" '
                                           f"has {sorted(data)}")  # fmt: skip
-    return EigenBasis(energies, sizes=sizes, first=int(l[0]), **blocks)
+    try:
+        return EigenBasis(energies, sizes=sizes, first=l[0], **blocks)
+    except checks.InputError as error:
+        raise checks.InputError(_IN_FILES.get(error.key, error.key), error.message) from None
+
+
+# What the file calls that which the arguments of EigenBasis name otherwise.
+_IN_FILES = {"energies": "energy", "sizes": "size", "first": "l"}
+
+
+def _whole_numbers(key: str, data: dict[str, io.Variable], channels: int) -> list[int] | None:
+    """One number for each block, or None where the file has no such entry."""
+    if key not in data:
+        return None
+    numbers = checks.array(key, data[key].data, (channels,))
+    if np.any(numbers % 1):
+        raise checks.InputError(key, f"must be whole numbers, but is {numbers.tolist()}")
+    return [int(x) for x in numbers]
 
 
 def _blocks(key: str, blocks: Any, sizes: tuple[int, ...], n: int) -> jax.Array | None:

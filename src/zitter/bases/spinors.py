@@ -277,15 +277,15 @@ def _largest_mu(mu_max: float | None, kappa_max: int) -> float:
     if mu_max is None:
         return kappa_max - 0.5
     value = float(checks.positive("mu_max", mu_max))
+    if value % 1 != 0.5:
+        raise checks.InputError("mu_max", f"must be 1/2, 3/2, 5/2, …, but is {value:g}")
     if value > kappa_max:
         raise checks.InputError(
             "mu_max",
             f"must be at most {kappa_max - 0.5:g}, since |μ| < |κ| ≤ kappa_max = {kappa_max}, "
             f"but is {value:g}",
         )
-    if value < 0.5 or (2 * value) % 1:
-        raise checks.InputError("mu_max", f"must be 1/2, 3/2, 5/2, …, but is {value:g}")
-    return value - 0.5 if value % 1 == 0 else value
+    return value
 
 
 def _precision_of(array: Any) -> Any:

@@ -11,6 +11,7 @@ import difflib
 import inspect
 import types
 import typing
+import zipfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,10 @@ from typing import Any
 import equinox as eqx
 
 from zitter import checks, initial, public
+from zitter.config.eigenstates import eigen_basis
+
+# Types whose table is read by a function, as it says more than the constructor takes.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"EigenBasis": eigen_basis}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,13 +61,13 @@ def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 @cache
-def classes(kind: type) -> dict[str, type]:
+def classes(kind: type) -> dict[str, Callable[..., Any]]:
     """The public, concrete classes of a kind that TOML can construct, by name."""
     every = [getattr(public, name) for name in public.__all__]
     every += [initial.Eigenstate, initial.Stored]
     every += [getattr(public.qmc, name) for name in public.qmc.__all__]
     return {
-        c.__name__: c
+        c.__name__: FUNCTIONS.get(c.__name__, c)
         for c in every
         if isinstance(c, type)
         and issubclass(c, kind)
@@ -98,7 +103,7 @@ class Builder:
             return cls(**arguments)
         except checks.InputError as error:
             raise error.under(key) from None
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:  # of a damaged npz
             raise checks.InputError(
                 key, f"must hold values that {name} can use, but does not: {error}"
             ) from None

@@ -6,6 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks
+from zitter.bases.eigen import EigenBasis
+from zitter.bases.spherical import SphericalBasis
 from zitter.bases.spinors import SpinorBasis
 from zitter.operators.banded import Banded
 from zitter.operators.banded_solver import BandedSolver
@@ -13,8 +15,10 @@ from zitter.operators.base import Unsupported, real_like
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Exponential
 from zitter.propagators.channel_implicit import ChannelCrankNicolson
+from zitter.propagators.eigen_crank_nicolson import EigenCrankNicolson
 from zitter.propagators.gauss_collocation import GaussCollocation
 from zitter.propagators.schemes import Midpoint, TimeScheme
+from zitter.terms.light import gauges
 
 
 class CrankNicolson(Exponential):
@@ -23,7 +27,8 @@ class CrankNicolson(Exponential):
     The banded system is solved directly: `Kinetic(order=2)` makes it tridiagonal, orders 4 to 8
     give 2 to 4 side diagonals. A static H is factored once. On a `SphericalBasis` each channel is
     solved directly and the coupling by iteration until it changes by less than `tol`. On a
-    `SpinorBasis` BiCGSTAB solves it, with the factors of S + iΔt/2 H₀ of each κ as preconditioner.
+    `SpinorBasis` BiCGSTAB solves it, with the factors of S + iΔt/2 H₀ of each κ as preconditioner;
+    on an `EigenBasis` too, where H₀ is diagonal.
     """
 
     tol: float = eqx.field(static=True)
@@ -39,7 +44,10 @@ class CrankNicolson(Exponential):
     def prepare(self, H, t, dt):
         if isinstance(H.basis, SpinorBasis):
             return GaussCollocation(1, self.tol).prepare(H, t, dt)
+        if isinstance(H.basis, EigenBasis):
+            return EigenCrankNicolson(self.tol).prepare(H, t, dt)
         if not H.basis.orthonormal:
+            _refuse_growing_light(H)
             return ChannelCrankNicolson(self.tol).prepare(H, t, dt)
         try:
             H.mix([1.0], [t[0]]).as_banded()
@@ -57,6 +65,15 @@ class CrankNicolson(Exponential):
         solver = _factor(banded, tau, psi) if state is None else state
         half = 0.5j * real_like(tau, psi)
         return solver.solve(psi - half * banded.apply(psi)).astype(psi.dtype), state
+
+
+def _refuse_growing_light(H: Hamiltonian) -> None:
+    turned = isinstance(H.basis, SphericalBasis) and H.basis.radial.scaling is not None
+    if turned and "length" in gauges(H):
+        raise Unsupported(
+            "light in length gauge grows without bound on a complex coordinate; use VelocityGauge, "
+            "or a ComplexAbsorber"
+        )
 
 
 def _factor(banded: Banded, tau, psi) -> BandedSolver:

@@ -50,9 +50,11 @@ def angular_spectrum(
     energies: Any,
     angles: Any = None,
     azimuth: float = 0.0,
-    charge: float = 1.0,
+    charge: float | None = None,
 ) -> AngularSpectrum:
-    """The spectrum of ψ after the pulse; `charge` is what the electron leaves behind."""
+    """The spectrum of ψ after the pulse; `charge` is what the electron leaves behind, by default
+    that of the atom's potential at rmax.
+    """
     energies = checks.array("energies", energies, (None,))
     if angles is None:
         angles = np.linspace(0, np.pi, 181)

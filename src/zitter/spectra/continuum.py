@@ -85,14 +85,19 @@ def wkb_wave_number(r: float, l: int, energy: float, charge: float) -> tuple[flo
 
 
 def amplitudes(
-    atom: Hamiltonian, psi: Any, energies: Any, charge: float = 1.0
+    atom: Hamiltonian, psi: Any, energies: Any, charge: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """a_l(E) = ⟨P_El|ψ⟩ (channels, energies), and the phases σ_l + δ_l of the scattering states."""
+    """a_l(E) = ⟨P_El|ψ⟩ (channels, energies), and the phases σ_l + δ_l of the scattering states.
+
+    Without `charge` it is that of the atom's potential at rmax.
+    """
     basis, operator = channel_parts(atom)
     radial = basis.radial
     energies = checks.array("energies", energies, (None,))
     if np.any(energies <= 0):
         raise checks.InputError("energies", "must be positive, but are not all")
+    if charge is None:
+        charge = _residual_charge(radial, operator.bands[0], basis.channels[0][0])
     image = np.asarray(basis.overlap(jnp.asarray(psi)))
     found = np.zeros((len(image), len(energies)), complex)
     phases = np.zeros((len(image), len(energies)))
@@ -105,6 +110,18 @@ def amplitudes(
             found[c, e] = state @ image[c]
             phases[c, e] = phase - reference + coulomb_phase(l, energy, charge)
     return found, phases
+
+
+def _residual_charge(radial: RadialBSplines, bands: Any, l: int) -> float:
+    """−r V(r) at the end of the box: −⟨B|V|B⟩/⟨B|1/r|B⟩ of the last spline.
+
+    What short-range parts leave there is not the charge at infinity: whole numbers within 1e-3.
+    """
+    middle, last = radial.degree, -1
+    potential = (bands - _pure_coulomb(radial, l, 0.0))[middle, last]
+    inverse = radial.matrix(lambda r: 1 / r)[middle, last]
+    charge = -float(np.real(potential / inverse))
+    return float(round(charge)) if abs(charge - round(charge)) < 1e-3 else charge
 
 
 def _pure_coulomb(radial: RadialBSplines, l: int, charge: float):

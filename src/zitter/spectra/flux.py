@@ -10,12 +10,15 @@ costs, and run on after the pulse until slow electrons have passed.
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import spherical_jn
 
 from zitter import checks
+from zitter.bases.convergence import ConvergenceWarning
 from zitter.bases.spherical import SphericalBasis
 from zitter.fields import Field
 from zitter.solution import Solution
@@ -30,18 +33,25 @@ def flux_spectrum(
     energies: Any,
     angles: Any = None,
 ) -> AngularSpectrum:
-    """d²P/dE dΩ from a run in velocity gauge that recorded `Surface(radius)`, light along z."""
+    """d²P/dE dΩ from a run in velocity gauge that recorded `Surface(radius)`, light along z.
+
+    Warns where the run ends too early for the slowest of `energies`.
+    """
     if "surface" not in solution.observables:
         raise checks.InputError("observables", "must have held Surface(radius), but did not")
     if basis.m == "all" or not pulse.is_linear:
         raise checks.InputError("basis", "must have one m, for light along z")
     radius = float(checks.positive("radius", radius, "length"))
     energies = checks.array("energies", energies, (None,))
+    if not np.all(energies > 0):
+        raise checks.InputError("energies", "must be positive, but are not all")
+    _check_run(solution, radius)
     angles = (
         np.linspace(0, np.pi, 91) if angles is None else checks.array("angles", angles, (None,))
     )
     times = np.asarray(solution.times_of("surface"))
     _check_sampling(times, energies)
+    _check_end(float(times[-1]), pulse, radius, float(np.min(energies)))
     values, slopes = np.moveaxis(np.asarray(solution.observables["surface"]), -1, 0)
     potential = np.asarray(pulse.vector_potential(times))
     steps = np.diff(times)
@@ -63,6 +73,32 @@ def flux_spectrum(
         amplitude = 1j * 4 * np.pi * (2 * np.pi) ** -1.5 * np.sum(terms * harmonics.T, axis=1)
         density[e] = k * np.abs(amplitude) ** 2
     return AngularSpectrum(energies, angles, density)
+
+
+def _check_run(solution: Solution, radius: float) -> None:
+    """Refuse what the Volkov waves do not belong to, as far as the run has kept it."""
+    recorded = solution.info.get("surface_radius", radius)
+    if not math.isclose(recorded, radius):
+        raise checks.InputError(
+            "radius", f"must be that of the Surface, {recorded:g}, but is {radius:g}"
+        )
+    if "length" in solution.info.get("surface_gauges", ()):
+        raise checks.InputError(
+            "solution", "must be a run with VelocityGauge, but its light is in length gauge"
+        )
+
+
+def _check_end(end: float, pulse: Field, radius: float, slowest: float) -> None:
+    # The last electrons start with the end of the pulse. The wave packet is spread: after twice
+    # the way's time R/k the spectrum is right to about 2 %.
+    needed = float(pulse.duration) + 2 * radius / math.sqrt(2 * slowest)
+    if end < needed < math.inf:
+        warnings.warn(
+            f"the run ends at t = {end:.4g}, before electrons of {slowest:.3g} hartree have passed "
+            f"{radius:g} bohr: run on to t = {needed:.4g}, or take higher energies",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _check_sampling(times: np.ndarray, energies: np.ndarray) -> None:

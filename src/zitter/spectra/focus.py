@@ -28,13 +28,15 @@ def focal_average(
 ) -> np.ndarray:
     """∫ values(I) |dV/dI| dI over a scan of rising intensities; the last one is the peak I₀.
 
+    Intensities are numbers, or strings with units such as "1e14 W/cm^2".
+
     An integral over the focus, not a mean: in units where its volume scale (π w₀² z_R/3 or
     π w₀²/2) is one, so it may exceed the largest value. Between the points of the scan log values
     are taken linear in log I, which is exact for multiphoton powers. Warns where the decade below
     the first intensity, by the power law of the first two, would change the result: for one photon
     the whole focus ("volume") has no finite signal.
     """
-    intensities = checks.array("intensities", intensities, (None,))
+    intensities = _numbers(intensities)
     values = np.asarray(checks.array("values", values))
     checks.choice("target", target, ("volume", "slice"))
     if len(intensities) < 2 or np.any(np.diff(intensities) <= 0) or intensities[0] <= 0:
@@ -59,6 +61,17 @@ def focal_average(
             stacklevel=2,
         )
     return total
+
+
+def _numbers(intensities: Any) -> np.ndarray:
+    """As an array; strings with units, and numbers among them, in atomic units."""
+    if isinstance(intensities, list | tuple) and any(isinstance(x, str) for x in intensities):
+        intensities = [
+            checks.positive(f"intensities.{i}", x, "intensity") for i, x in enumerate(intensities)
+        ]
+    elif isinstance(intensities, np.ndarray) and intensities.dtype.kind == "U":
+        return _numbers(intensities.tolist())
+    return checks.array("intensities", intensities, (None,))
 
 
 def _part(

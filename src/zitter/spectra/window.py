@@ -8,17 +8,22 @@ Kulander, Phys. Rev. A 42, 5794 (1990); Schafer, Comput. Phys. Commun. 63, 427 (
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from zitter import checks
+from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.convergence import ConvergenceWarning
 from zitter.bases.spherical import SphericalBasis
 from zitter.operators.blocks import RadialBlocks
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
 from zitter.spectra.quality import check_lmax
+
+RIPPLE = 0.02  # of the spectrum: what the box's levels may leave of themselves
 
 
 def window_spectrum(
@@ -26,13 +31,15 @@ def window_spectrum(
 ) -> PhotoelectronSpectrum:
     """dP/dE per channel with resolution `width` γ; `order` n makes the window flatter.
 
-    `atom` is the field-free Hamiltonian on the `SphericalBasis` of ψ.
+    `atom` is the field-free Hamiltonian on the `SphericalBasis` of ψ. Warns where `width` does not
+    blur the levels of the box.
     """
     basis, operator = channel_parts(atom)
     energies = checks.array("energies", energies, (None,))
     gamma = float(checks.positive("width", width, "energy"))
     poles = 2 ** checks.integer("order", order, 1, 6)
     check_lmax(basis, psi)
+    _check_width(basis.radial, float(np.max(energies)), gamma, poles)
     psi, image = np.asarray(psi), np.asarray(basis.overlap(psi))
     overlap = lapack_bands(basis.radial.overlap)
     # The upper half of the poles is enough: ⟨ψ|W|ψ⟩ = γ^{2ⁿ} ‖Π_upper (H₀ − E − p)⁻¹ ψ‖².
@@ -50,6 +57,24 @@ def window_spectrum(
                 image_now = banded_product(overlap, state)
             per_l[c, e] = gamma**poles * np.real(np.vdot(state, image_now)) / area
     return PhotoelectronSpectrum(energies, per_l, basis.l)
+
+
+def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int) -> None:
+    """ΔE Σ_i w(E − E_i) − 1 reaches 2p sin(π/2ⁿ) e^{−2π(γ/ΔE) sin(π/2ⁿ)}, p the number of poles
+    nearest to the real axis; ΔE = πk/rmax is largest at the highest energy.
+    """
+    if energy <= 0 or radial.scaling is not None:
+        return
+    spacing = np.pi * np.sqrt(2 * energy) / radial.rmax
+    sine, nearest = np.sin(np.pi / poles), min(2, poles // 2)
+    needed = spacing * np.log(2 * nearest * sine / RIPPLE) / (2 * np.pi * sine)
+    if gamma < needed:
+        warnings.warn(
+            f"width = {gamma:.3g} is too small: at {energy:.3g} hartree the levels of the box are "
+            f"{spacing:.2g} apart; take {needed:.2g} or more, a larger box, or amplitudes()",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def channel_parts(atom: Hamiltonian) -> tuple[SphericalBasis, RadialBlocks]:

@@ -8,7 +8,7 @@ On a line the field acts along the only axis. Otherwise it acts along the pulse'
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -23,7 +23,7 @@ from zitter.bases.spherical import SphericalBasis
 from zitter.bases.spinors import SpinorBasis
 from zitter.fields import Field, FieldSum, polarization
 from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution, Driven
+from zitter.operators.hamiltonian import Contribution, Driven, Hamiltonian
 from zitter.operators.sums import add
 from zitter.terms import atomic
 from zitter.terms.base import Term, unsupported
@@ -89,6 +89,16 @@ def components(field: Field, dimension: int, electric: bool) -> list[tuple[Compo
     return [(Component(field, electric, a), np.eye(dimension)[a]) for a in range(dimension)]
 
 
+def gauges(H: Hamiltonian) -> set[str]:
+    """ "length" and "velocity", as far as the light in H is written so."""
+    factors = [piece.factor for piece in H.changing if isinstance(piece, Driven)]
+    return {
+        "length" if factor.electric else "velocity"
+        for factor in factors
+        if isinstance(factor, Component)
+    }
+
+
 def _directions(field: Field) -> list[np.ndarray]:
     """Every direction in which a field, or one that it is a sum of, has a component."""
     if isinstance(field, FieldSum):
@@ -125,6 +135,7 @@ class VelocityGauge(Term):
     On atomic bases A²/2 is left out: it turns the phase of the whole state and nothing else.
     """
 
+    needs_local: ClassVar[bool] = True
     pulse: Field
     mass: Any
     order: Order = eqx.field(static=True)
