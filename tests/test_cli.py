@@ -222,20 +222,21 @@ def test_an_unused_pulse_is_refused(case, capsys):
     assert "probe: must be used somewhere in the file, but nothing names it" in stderr
 
 
-def test_each_kind_of_warning_is_one_line(case, tmp_path, capsys, monkeypatch):
+def test_each_warning_is_one_line(case, tmp_path, capsys, monkeypatch):
     import warnings
 
     from zitter.cli import running
 
     def noisy(request):
         for n in range(3):
-            warnings.warn(f"the box\nis small ({n})", stacklevel=1)
+            warnings.warn(f"the box\nis small ({n}.5e-{n})", stacklevel=1)
+        warnings.warn("lmax is small", stacklevel=1)  # of the same category, but other news
         return 0
 
     monkeypatch.setattr(running, "run", noisy)
     code, _, stderr = zitter(capsys, "run", case)
     assert code == 0
-    assert stderr == "warning: the box is small (0)\n"
+    assert stderr == "warning: the box is small (0.5e-0)\nwarning: lmax is small\n"
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,14 @@ def test_doubtful_values_are_warned_of(old, new, words):
     case = config.assemble(config.parse(CASE.replace(old, new)))
     with pytest.warns(UserWarning, match=words):
         case.hamiltonian()
+
+
+def test_observables_of_other_bases_are_refused_before_anything_is_written(tmp_path, capsys):
+    path, out = tmp_path / "dirac.toml", tmp_path / "out"
+    path.write_text(CASE)
+    setting = 'evolve.observables=["Norm", "Dipole"]'
+    for more in ([], ["--dry-run"]):
+        assert status(["run", str(path), "--set", setting, "--out", str(out), *more]) == 2
+        shown = capsys.readouterr().err
+        assert "evolve.observables.1: must suit this model, but Dipole needs a Grid" in shown
+        assert not out.exists()

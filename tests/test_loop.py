@@ -59,6 +59,28 @@ def test_a_guard_ends_the_run_with_its_sentence():
         driven(guard=guard)
 
 
+@pytest.mark.parametrize("every", [0.0, 1e9])
+def test_a_guard_leaves_the_last_good_state_and_its_records(tmp_path, every):
+    """Also before the first checkpoint is due; what comes after it is not kept."""
+    checkpoint = loop.Checkpoint(tmp_path / "checkpoint", every, signature="logistic")
+    whole, seen = driven(), [0]
+
+    def guard(state, done):
+        if done >= 10:
+            return "Enough."
+        seen.append(done)
+        return None
+
+    with pytest.raises(checks.RunError, match=r"Enough\. The state after ") as failure:
+        driven(guard=guard, checkpoint=checkpoint, counted=2, visit=lambda *_: {}, visit_every=4)
+    assert f"after {2 * seen[-1]} of 600 steps is kept in {checkpoint.folder}" in str(failure.value)
+    assert "new run" in str(failure.value) and "--resume" not in str(failure.value)
+    done, state, pieces = checkpoint.load(jnp.float64(0))
+    assert done == seen[-1] and float(state) == whole.records["value"][done]
+    kept = np.concatenate([piece.records[0] for piece in pieces if piece.records])
+    assert np.array_equal(kept, whole.records["value"][:done])
+
+
 def test_a_stopped_run_tells_time_steps(monkeypatch):
     """One step of the loop may stand for several of the user's."""
     monkeypatch.setattr(loop, "_signals", lambda: contextlib.nullcontext(lambda: True))

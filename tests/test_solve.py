@@ -38,6 +38,17 @@ def test_records_times_and_states():
     assert "Solution: 12 records" in repr(sol)
 
 
+class Failing(zt.Taylor):
+    def problem(self, H, memory, dt):
+        return "It failed."
+
+
+def test_steps_after_the_last_record_are_guarded_too():
+    system = systems.detuned_coupling()
+    with pytest.raises(zt.RunError, match="It failed"):
+        zt.evolve(system.H, system.start, (0.0, 0.03), 0.01, Failing(4), save_every=10)
+
+
 def test_dt_is_made_to_fit_the_span():
     system = systems.detuned_coupling()
     sol = zt.evolve(system.H, system.start, (0.5, 1.5), 0.3, zt.Lanczos(2))

@@ -137,9 +137,9 @@ def drive(
     """Run `step(context, state) → (state, record)` `steps` times.
 
     `context` holds what does not change (a pytree: operators, parameters). `guard(state, done)`
-    may return a sentence that ends the run; `visit(state, done)` is called on the host whenever
-    `done` is a multiple of `visit_every`, and returns named values to keep. `counted` is what one
-    step counts for in what people are told.
+    may return a sentence that ends the run with its last good state saved; `visit(state, done)` is
+    called on the host whenever `done` is a multiple of `visit_every`, and returns named values to
+    keep. `counted` is what one step counts for in what people are told.
     """
     started = time.perf_counter()
     _, record_shape = eqx.filter_eval_shape(step, context, state)
@@ -181,15 +181,18 @@ def drive(
             if visit_every:
                 count = min(count, visit_every - done % visit_every)
             tick = time.perf_counter()
-            state, buffers = _segment(step, capacity, context, state, np.int32(count))
-            jax.block_until_ready(state)
+            advanced, buffers = _segment(step, capacity, context, state, np.int32(count))
+            jax.block_until_ready(advanced)
             elapsed = time.perf_counter() - tick
-            done += count
+            problem = guard(advanced, done + count) if guard else None
+            if problem:
+                save()  # the state before this segment: the last that was good
+                raise checks.RunError(
+                    f"{problem} {_kept_in(checkpoint, done * counted, steps * counted)}"
+                )
+            state, done = advanced, done + count
             piece = Piece([np.asarray(b[:count]) for b in buffers], {})
             unsaved.append(piece)
-            problem = guard(state, done) if guard else None
-            if problem:
-                raise checks.RunError(f"{problem} {saved_in(checkpoint)}")
             if visit is not None and visit_every and done % visit_every == 0:
                 piece.visits = _stacked(visit(state, done))
             advance(done * counted)
@@ -303,6 +306,16 @@ def saved_in(checkpoint: Checkpoint | None) -> str:
     if checkpoint is None or not (checkpoint.folder / "state.h5").exists():
         return "Nothing was saved."
     return f"The state is saved in {checkpoint.folder}; --resume continues from there."
+
+
+def _kept_in(checkpoint: Checkpoint | None, done: int, steps: int) -> str:
+    """The same after a guard: the run as it is would only fail again."""
+    if checkpoint is None:
+        return "Nothing was saved."
+    return (
+        f"The state after {done} of {steps} steps is kept in {checkpoint.folder}; with other "
+        "parameters start a new run (--overwrite)."
+    )
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from zitter.bases.spherical import SphericalBasis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
-from zitter.observables.base import Observable
+from zitter.observables.base import Observable, prepared
 from zitter.operators.base import Unsupported, cast_reals
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
@@ -41,8 +41,9 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     started = time.perf_counter()
     energies, states, info = solver.solve(H, n)
     residuals = residual_norms(H, energies, states)
-    bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
-    info = info | {"error_bounds": [float(b) for b in bounds]}
+    if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
+        bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
+        info = info | {"error_bounds": [float(b) for b in bounds]}
     walls = box_errors(H, energies, states)
     if walls is not None:
         info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
@@ -65,11 +66,14 @@ class _Context(eqx.Module):
 
 
 class _State(eqx.Module):
-    """What changes: how many steps are done, ψ, and the propagator's own memory."""
+    """What changes: how many steps are done, ψ, the propagator's own memory, and on atomic bases
+    the largest population of the last l at the records so far.
+    """
 
     steps: jax.Array
     psi: jax.Array
     memory: Any
+    last_l: jax.Array | None
 
 
 def evolve(
@@ -133,7 +137,7 @@ def prepare(
     H = H.astype(jnp.finfo(dtype).dtype)
     given, propagator = propagator, propagator.prepare(H, (first, last), dt)
     _check_observables(observables)
-    ready = tuple(o.prepare(H, find_eigenstates) for o in observables)
+    ready = prepared(observables, H, find_eigenstates)
     inside = tuple(o for o in ready if _in_loop(o))
     context = _Context(
         H, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
@@ -183,12 +187,13 @@ class Plan:
             _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
             ends = [state, _advance(context, state, tail)] if tail else [state]
-            convergence.report(context.H.basis, _edge_populations(context.H, ends[-1].psi))
+            convergence.report(context.H.basis, _edge_populations(context.H, ends[-1]))
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         psi = runtime.shard_first_axis(psi)
         context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
         watcher = _Watcher(context, outside, psi)
+        kept = _checkpoint(checkpoint, checkpoint_every, context, psi)
         outcome = loop.drive(
             _record,
             context,
@@ -198,7 +203,7 @@ class Plan:
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
             visit_every=watcher.interval,
-            checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
+            checkpoint=kept,
             resume=resume,
             progress=progress,
             counted=context.save_every,
@@ -206,9 +211,12 @@ class Plan:
         ends = [outcome.state]
         if tail:
             ends.append(_advance_compiled(context, outcome.state, tail))
+            problem = watcher.guard(ends[-1], records)
+            if problem:
+                raise checks.RunError(f"{problem} {loop.saved_in(kept)}")
         checked = self._step_error(psi, ends[-1].psi)
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
-        info |= _edges(context.H, ends[-1].psi)
+        info |= _edges(context.H, ends[-1])
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
@@ -252,6 +260,7 @@ class Plan:
             dims = o.dims(context.H)
             described[o.name] = (tuple(name for name, _ in dims), o.units, o.long_name)
             coordinates |= {n: x for n, x in dims if x is not None and n not in basis.axes()}
+            info = info | o.facts(context.H)
         return Solution(
             self.times,
             values | {name: data for name, (_, data) in sparse.items()},
@@ -351,7 +360,8 @@ def _record_interval(save_every: int | None, steps: int) -> int:
 @eqx.filter_jit
 def _initial(context: _Context, psi: jax.Array) -> _State:
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    return _State(jnp.zeros((), jnp.int32), psi, memory)
+    last_l = jnp.zeros((), jnp.float64) if _may_leave_l(context.H) else None
+    return _State(jnp.zeros((), jnp.int32), psi, memory, last_l)
 
 
 def _advance(context: _Context, state: _State, steps: int) -> _State:
@@ -363,16 +373,16 @@ def _advance(context: _Context, state: _State, steps: int) -> _State:
         psi, memory = method.step(H, state.psi, t, dt, state.memory)
         if H.mask is not None:
             psi = method.enter(H.mask.apply(method.leave(psi), dt))
-        return _State(state.steps + 1, psi, memory)
+        return _State(state.steps + 1, psi, memory, state.last_l)
 
-    state = _State(state.steps, method.enter(state.psi), state.memory)
+    state = _State(state.steps, method.enter(state.psi), state.memory, state.last_l)
     if steps == 1:
         state = body(0, state)
     else:
         # Long bodies take minutes to compile and gain nothing from being repeated.
         unroll = max(1, runtime.unroll() // method.stages)
         state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
-    return _State(state.steps, method.leave(state.psi), state.memory)
+    return _State(state.steps, method.leave(state.psi), state.memory, state.last_l)
 
 
 def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
@@ -380,6 +390,8 @@ def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Arr
     values = _measure(context, context.observables, state)
     if context.save_states:
         values["states"] = state.psi
+    if state.last_l is not None:
+        state = eqx.tree_at(lambda s: s.last_l, state, _largest_last_l(context.H, state))
     return _advance(context, state, context.save_every), values
 
 
@@ -446,24 +458,36 @@ def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
 EDGE_LIMIT = 1e-6
 
 
-def _edges(H: Hamiltonian, psi: jax.Array) -> dict[str, float]:
-    """On atomic bases: the population of the last l and of the wall, with warnings."""
-    found = _edge_populations(H, psi)
+def _edges(H: Hamiltonian, state: _State) -> dict[str, float]:
+    """On atomic bases: the largest population of the last l, that of the wall, with warnings."""
+    found = {name: float(value) for name, value in _edge_populations(H, state).items()}
     for name, population in found.items():
         warn_of_edge(name, H.basis, population, 6)
     return found
 
 
-def _edge_populations(H: Hamiltonian, psi: jax.Array) -> dict[str, Any]:
+def _edge_populations(H: Hamiltonian, state: _State) -> dict[str, Any]:
     basis, found = H.basis, {}
     if not isinstance(basis, SphericalBasis | EigenBasis):
         return found
-    if basis.shape[0] > 1 and H.time_dependent:
-        found["last_l_population"] = convergence.last_l_population(basis, psi)
-    open_end = H.absorber is None and H.mask is None
-    if isinstance(basis, SphericalBasis) and basis.radial.scaling is None and open_end:
-        found["wall_population"] = convergence.wall_population(basis, psi)
+    if state.last_l is not None:
+        found["last_l_population"] = _largest_last_l(H, state)
+    home, open_end = convergence.splines_of(basis), H.absorber is None and H.mask is None
+    if home is not None and home.radial.scaling is None and open_end:
+        found["wall_population"] = convergence.wall_population(basis, state.psi)
     return found
+
+
+def _may_leave_l(H: Hamiltonian) -> bool:
+    atomic = isinstance(H.basis, SphericalBasis | EigenBasis)
+    return atomic and H.basis.shape[0] > 1 and H.time_dependent
+
+
+def _largest_last_l(H: Hamiltonian, state: _State) -> jax.Array:
+    assert isinstance(H.basis, SphericalBasis | EigenBasis) and state.last_l is not None
+    # A look at the run is no part of its result: derivatives do not pass through it.
+    psi = jax.lax.stop_gradient(state.psi)
+    return jnp.maximum(state.last_l, convergence.last_l_population(H.basis, psi))
 
 
 def warn_of_edge(name: str, basis: Any, population: float, stacklevel: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -79,7 +78,24 @@ def test_refusals():
     H = zt.discretize(zt.Model([*ATOM]), BASIS)
     with pytest.raises(zt.InputError, match="radius: must lie where r is real and below 24"):
         zt.Surface(30.0).prepare(H, zt.eigenstates)
-    with pytest.raises(zt.Unsupported, match="Density is defined on grids"):
-        zt.Density().dims(H)
-    with pytest.raises(zt.Unsupported, match="Flux is defined on grids"):
-        zt.Flux(5.0).evaluate(H, jnp.zeros(BASIS.shape, complex), 0.0)
+    states = zt.eigenbasis(H)
+    inner = zt.discretize(zt.Model([zt.FieldFree()]), states)
+    for observable, *refused in (
+        (zt.Density(), H, inner),
+        (zt.Flux(5.0), H, inner),
+        (zt.Ionization(5.0), inner),
+        (zt.KappaPopulations(), H, inner),
+        (zt.Surface(5.0), inner),
+    ):
+        for hamiltonian in refused:
+            with pytest.raises(zt.Unsupported, match=f"{type(observable).__name__} "):
+                observable.prepare(hamiltonian, zt.eigenstates)
+
+
+def test_mean_values_are_refused_where_the_state_is_scaled():
+    """Before the run: beyond the radius of exterior scaling ψ is not that of the electron."""
+    radial = zt.RadialBSplines(20, 6, 24.0, scaling=zt.ExteriorScaling(15.0))
+    H = zt.discretize(zt.Model([*ATOM]), zt.SphericalBasis(radial, 1))
+    for observable in (zt.Position(), zt.Dipole(), zt.Momentum(), zt.Acceleration()):
+        with pytest.raises(zt.Unsupported, match="need all of the state"):
+            observable.prepare(H, zt.eigenstates)

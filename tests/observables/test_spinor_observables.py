@@ -65,3 +65,12 @@ def test_refusals():
     grid = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(31, 0.3))
     with pytest.raises(zt.Unsupported, match="KappaPopulations needs a SpinorBasis"):
         zt.KappaPopulations().prepare(grid, None)
+    for observable in (zt.Position(), zt.Dipole(), zt.Acceleration(), zt.Density(), zt.Flux(5.0)):
+        with pytest.raises(zt.Unsupported, match=f"{type(observable).__name__} .*, not .*Spinor"):
+            observable.prepare(H, None)
+    light = zt.DiracLight(zt.SineSquared(amplitude=1.0, frequency=50.0, cycles=4), 0)
+    driven = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1), light]), BASIS)
+    with pytest.raises(zt.Unsupported, match="use Populations"):
+        zt.InstantaneousPopulations(2).prepare(driven, None)
+    assert zt.InstantaneousPopulations(2).prepare(H, None)
+    assert zt.Momentum().prepare(H, None) and zt.Ionization(5.0).prepare(H, None)

@@ -68,6 +68,36 @@ def test_second_order_and_unitary(method, gauge, ground, exact):
     assert errors[1] < 5e-4
 
 
+@pytest.mark.parametrize("gauge", [zt.LengthGauge, zt.VelocityGauge])
+def test_crank_nicolson_among_eigenstates(gauge, states, exact):
+    H = zt.discretize(zt.Model([zt.FieldFree(), gauge(pulse())]), states)
+    reference = states.project(exact[gauge])
+    errors, runs = [], []
+    for dt in (0.04, 0.02):
+        run = zt.evolve(H, states.state(0), (0.0, END), dt, zt.CrankNicolson(), save_every=100)
+        # Residuals of 1e-12 add up over 400 steps at most.
+        assert abs(run.info["norm_loss"]) < 1e-9
+        assert run.info["residual"] <= 1e-12
+        errors.append(float(jnp.linalg.norm(run.final - reference)))
+        runs.append(run)
+    assert 1.9 < np.log2(errors[0] / errors[1]) < 2.1, errors
+    assert errors[1] < 5e-4
+    # H₀ is solved exactly and the coupling is weak: few iterations for each step.
+    assert 1 <= runs[1].info["iterations"] / runs[1].info["steps"] <= 6
+    lanczos = zt.evolve(H, states.state(0), (0.0, END), 0.02, zt.Lanczos(16), save_every=100)
+    assert float(jnp.linalg.norm(runs[1].final - lanczos.final)) < 5e-4
+
+
+def test_crank_nicolson_among_eigenstates_stops_where_it_does_not_converge(states):
+    strong = zt.SineSquared(cycles=2, frequency=0.5, amplitude=500.0)
+    H = zt.discretize(zt.Model([zt.FieldFree(), zt.LengthGauge(strong)]), states)
+    with pytest.raises(zt.RunError, match=r"BiCGSTAB did not reach 1e-12 .* for which it") as told:
+        zt.evolve(H, states.state(0), (0.0, 20.0), 1.0, zt.CrankNicolson())
+    named = float(str(told.value).split("take dt = ")[1].split(",")[0])
+    run = zt.evolve(H, states.state(0), (10.0, 10.0 + 9 * named), named, zt.CrankNicolson())
+    assert run.info["residual"] <= 1e-12
+
+
 def test_fourth_order_radial_step_without_light(ground, states):
     # A superposition of 1s and 2s turns with known phases; Padé [2/2] has order 4.
     H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(0.0 * pulse())]), BASIS)
@@ -162,7 +192,10 @@ def test_refusals():
     turned = zt.RadialBSplines(40, 6, 24.0, scaling=zt.ExteriorScaling(15.0))
     with pytest.raises(zt.Unsupported, match="grows without bound on a complex coordinate"):
         complex_basis = zt.SphericalBasis(turned, 1)
-        zt.AngularSplit().prepare(hydrogen(zt.LengthGauge, complex_basis), (0.0, 1.0), 0.1)
+        H = hydrogen(zt.LengthGauge, complex_basis)
+        zt.AngularSplit().prepare(H, (0.0, 1.0), 0.1)
+    with pytest.raises(zt.Unsupported, match="coordinate; use VelocityGauge, or a ComplexAbs"):
+        zt.evolve(H, jnp.ones(complex_basis.shape, complex), (0.0, 1.0), 0.1)
     grid = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
     with pytest.raises(zt.Unsupported, match="AngularSplit needs a SphericalBasis"):
         zt.AngularSplit().prepare(grid, (0.0, 1.0), 0.1)

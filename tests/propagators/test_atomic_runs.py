@@ -67,7 +67,7 @@ def test_mean_values_need_the_real_axis():
     H = zt.discretize(zt.Model([*ATOM, zt.VelocityGauge(WEAK)]), basis)
     psi = jnp.ones(basis.shape, complex)
     for observable in (zt.Dipole(), zt.Momentum(), zt.Acceleration()):
-        with pytest.raises(zt.Unsupported, match="beyond the radius of ExteriorScaling"):
+        with pytest.raises(zt.InputError, match="beyond the radius of ExteriorScaling"):
             zt.evolve(H, psi, (0.0, 0.1), 0.1, zt.CrankNicolson(), [observable])
 
 
@@ -98,7 +98,9 @@ def test_absorber_between_eigenstates_is_that_on_splines(states):
 
 
 @pytest.mark.parametrize(
-    "method", [zt.Lanczos(16), zt.Taylor(20), zt.RungeKutta4()], ids=["Lanczos", "Taylor", "RK4"]
+    "method",
+    [zt.Lanczos(16), zt.Taylor(20), zt.RungeKutta4(), zt.CrankNicolson()],
+    ids=["Lanczos", "Taylor", "RK4", "CrankNicolson"],
 )
 def test_a_run_with_an_absorber_on_eigenstates(method, states, ground):
     terms = [zt.LengthGauge(WEAK), zt.ComplexAbsorber(16.0)]
@@ -134,6 +136,7 @@ def test_angular_momenta_in_the_hundreds():
     np.testing.assert_allclose(total, 501 / (4 * np.pi), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_run_with_l_in_the_hundreds():
     """A kick of 40 a.u. against a shell at 5 bohr: κ = 200 as above, by the propagator itself."""
     basis = zt.SphericalBasis(zt.RadialBSplines(40, 5, 10.0), 300)
@@ -213,6 +216,28 @@ def test_a_run_says_that_its_basis_was_too_small(ground):
     ):
         run = zt.evolve(H, start, (0.0, 40.0), 0.1, zt.AngularSplit(), save_every=10**6)
     assert run.info["last_l_population"] > 1e-3 and run.info["wall_population"] > 1e-6
+
+
+def test_a_run_on_eigenstates_says_so_too(tmp_path):
+    small = zt.SphericalBasis(zt.RadialBSplines(20, 6, 8.0, "graded", first=0.4), 1)
+    states = zt.eigenbasis(zt.discretize(zt.Model(ATOM), small), energy_max=20.0)
+    model = zt.Model([zt.FieldFree(), zt.VelocityGauge(STRONG)])
+    H = zt.discretize(model, states)
+    with (
+        pytest.warns(zt.spectra.ConvergenceWarning, match=r"lmax = 1 is too small: the last l ho"),
+        pytest.warns(zt.spectra.ConvergenceWarning, match=r"rmax = 8 bohr is too small: \d\.\de"),
+    ):
+        run = zt.evolve(H, states.state(0), (0.0, 40.0), 0.1, save_every=1, save_states=True)
+    last = np.sum(np.abs(run.states[:, 1]) ** 2, axis=1)
+    # The largest at any record, not what is left at the end.
+    assert last[-1] < 0.99 * last.max()
+    assert run.info["last_l_population"] == pytest.approx(last.max(), rel=1e-12)
+    # What is read from a file has no walls.
+    states.save(tmp_path / "atom.h5")
+    H = zt.discretize(model, zt.read_eigenbasis(tmp_path / "atom.h5"))
+    with pytest.warns(zt.spectra.ConvergenceWarning, match="lmax = 1"):
+        run = zt.evolve(H, states.state(0), (0.0, 40.0), 0.1, save_every=1)
+    assert "wall_population" not in run.info
 
 
 INPUT = """

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter.bases.base import Basis
 from zitter.bases.eigen import EigenBasis
 from zitter.bases.spherical import SphericalBasis
 from zitter.operators.base import Operator, Unsupported
@@ -53,13 +54,17 @@ def _mean(basis: AtomicBasis, psi: jax.Array, operator: Operator) -> jax.Array:
     return jnp.real(basis.braket(psi, operator.apply(psi)))
 
 
-def _vector(basis: AtomicBasis, psi: jax.Array, along) -> jax.Array:
+def require_whole_state(basis: Basis) -> None:
     if isinstance(basis, SphericalBasis) and basis.radial.scaling is not None:
         raise Unsupported(
             "mean values of r, p and forces need all of the state, but beyond the radius of "
             "ExteriorScaling it is not that of the electron; record Ionization or Surface within "
             "it, or absorb by ComplexAbsorber instead"
         )
+
+
+def _vector(basis: AtomicBasis, psi: jax.Array, along) -> jax.Array:
+    require_whole_state(basis)
     if isinstance(basis, SphericalBasis) and basis.m == "all":
         return jnp.stack([along(unit) for unit in np.eye(3)])
     z = along(np.eye(3)[2])

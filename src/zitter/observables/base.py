@@ -8,7 +8,7 @@ larger `every`, or one that needs the host (`on_host`), is evaluated between seg
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -47,6 +47,35 @@ class Observable(eqx.Module):
     def dims(self, H: Hamiltonian) -> tuple[tuple[str, np.ndarray | None], ...]:
         """Names and coordinates of the value's axes."""
         return ()
+
+    def facts(self, H: Hamiltonian) -> dict[str, Any]:
+        """What must be known to use the values later, for the solution's `info`."""
+        return {}
+
+
+def prepared(
+    observables: Sequence[Observable], H: Hamiltonian, eigenstates: Callable[..., Any]
+) -> tuple[Observable, ...]:
+    """All made ready; what does not suit H is refused under its place in the list."""
+    return tuple(_ready(f"observables.{i}", o, H, eigenstates) for i, o in enumerate(observables))
+
+
+def _ready(key: str, observable: Observable, H: Hamiltonian, eigenstates: Any) -> Observable:
+    try:
+        return observable.prepare(H, eigenstates)
+    except checks.InputError as error:
+        raise error.under(key) from None
+    except Unsupported as error:
+        raise checks.InputError(key, f"must suit this model, but {error}") from None
+
+
+def require_basis(observable: Observable, H: Hamiltonian, *kinds: type[Basis]) -> None:
+    if not isinstance(H.basis, kinds):
+        *others, last = (kind.__name__ for kind in kinds)
+        names = f"{', '.join(others)} or {last}" if others else last
+        raise Unsupported(
+            f"{type(observable).__name__} needs a {names}, not a {type(H.basis).__name__}"
+        )
 
 
 def require_grid(observable: Observable, H: Hamiltonian) -> Grid:

@@ -10,11 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.eigen import EigenBasis
 from zitter.bases.grid import Grid
 from zitter.bases.spherical import SphericalBasis
 from zitter.bases.spinors import SpinorBasis
 from zitter.observables import atomic, spinor
-from zitter.observables.base import Observable, as_vector, require_grid, vector_dims
+from zitter.observables.base import (
+    Observable,
+    as_vector,
+    require_basis,
+    require_grid,
+    vector_dims,
+)
 from zitter.operators.base import real_like
 from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Driven, Hamiltonian
@@ -68,6 +75,11 @@ class Position(Observable):
     long_name: ClassVar[str] = "expectation value of the position"
     units: ClassVar[str] = "bohr"
 
+    def prepare(self, H, eigenstates):
+        require_basis(self, H, Grid, SphericalBasis, EigenBasis)
+        atomic.require_whole_state(H.basis)
+        return self
+
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, atomic.AtomicBasis):
             return atomic.mean_position(H.basis, psi)
@@ -84,6 +96,11 @@ class Dipole(Observable):
     name: ClassVar[str] = "dipole"
     long_name: ClassVar[str] = "electric dipole moment"
     units: ClassVar[str] = "e bohr"
+
+    def prepare(self, H, eigenstates):
+        require_basis(self, H, Grid, SphericalBasis, EigenBasis)
+        atomic.require_whole_state(H.basis)
+        return self
 
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, atomic.AtomicBasis):
@@ -112,6 +129,11 @@ class Momentum(Observable):
     long_name: ClassVar[str] = "expectation value of the canonical momentum"
     units: ClassVar[str] = "a.u."
 
+    def prepare(self, H, eigenstates):
+        require_basis(self, H, Grid, SphericalBasis, EigenBasis, SpinorBasis)
+        atomic.require_whole_state(H.basis)
+        return self
+
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, atomic.AtomicBasis):
             return atomic.mean_momentum(H.basis, psi)
@@ -136,6 +158,11 @@ class Acceleration(Observable):
     long_name: ClassVar[str] = "acceleration of the electrons without the laser's force"
     units: ClassVar[str] = "a.u."
 
+    def prepare(self, H, eigenstates):
+        require_basis(self, H, Grid, SphericalBasis, EigenBasis)
+        atomic.require_whole_state(H.basis)
+        return self
+
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, atomic.AtomicBasis):
             return atomic.force(H, psi)
@@ -158,6 +185,10 @@ class Density(Observable):
     name: ClassVar[str] = "density"
     long_name: ClassVar[str] = "probability density"
     units: ClassVar[str] = "1/bohr^d"
+
+    def prepare(self, H, eigenstates):
+        require_grid(self, H)
+        return self
 
     def evaluate(self, H, psi, t):
         return jnp.abs(psi) ** 2
@@ -193,6 +224,10 @@ class Ionization(Observable):
         self.radius = float(checks.positive("radius", radius, "length"))
         self.every = checks.integer("every", every, 1)
 
+    def prepare(self, H, eigenstates):
+        require_basis(self, H, Grid, SphericalBasis, SpinorBasis)
+        return self
+
     def evaluate(self, H, psi, t):
         if isinstance(H.basis, SphericalBasis):
             return 1 - atomic.inside(H.basis, psi, self.radius)
@@ -220,6 +255,10 @@ class Flux(Observable):
     def __init__(self, radius: float | str = 20.0, every: int = 1):
         self.radius = float(checks.positive("radius", radius, "length"))
         self.every = checks.integer("every", every, 1)
+
+    def prepare(self, H, eigenstates):
+        require_grid(self, H)
+        return self
 
     def evaluate(self, H, psi, t):
         grid = require_grid(self, H)

@@ -12,6 +12,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.observables.base import Observable
+from zitter.operators.base import Unsupported
 
 
 def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:
@@ -82,6 +83,11 @@ class InstantaneousPopulations(Observable):
         return True
 
     def prepare(self, H, eigenstates):
+        if H.changing and not H.fixed.bounded_below:
+            raise Unsupported(
+                "InstantaneousPopulations needs lowest states of H(t), but positrons lie below all "
+                "electrons; use Populations"
+            )
         ready = InstantaneousPopulations(self.n, self.every)
         object.__setattr__(ready, "eigenstates", eigenstates)
         return ready

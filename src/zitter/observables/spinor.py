@@ -18,8 +18,7 @@ from zitter.bases import angular
 from zitter.bases.kinetic_balance import Doublets, doublets, potential_bands
 from zitter.bases.spherical import cosine
 from zitter.bases.spinors import SpinorBasis
-from zitter.observables.base import Observable
-from zitter.operators.base import Unsupported
+from zitter.observables.base import Observable, require_basis
 from zitter.operators.spinor_blocks import SpinorBlocks
 
 
@@ -35,10 +34,7 @@ class KappaPopulations(Observable):
     units: ClassVar[str] = "1"
 
     def prepare(self, H, eigenstates):
-        if not isinstance(H.basis, SpinorBasis):
-            raise Unsupported(
-                f"KappaPopulations needs a SpinorBasis, not a {type(H.basis).__name__}"
-            )
+        require_basis(self, H, SpinorBasis)
         return self
 
     def evaluate(self, H, psi, t):

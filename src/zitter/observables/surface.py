@@ -12,6 +12,7 @@ from zitter import checks
 from zitter.bases.spherical import SphericalBasis, multiply_rows
 from zitter.observables.base import Observable
 from zitter.operators.base import Unsupported
+from zitter.terms.light import gauges
 
 
 class Surface(Observable):
@@ -47,3 +48,6 @@ class Surface(Observable):
     def dims(self, H):
         first = next(iter(H.basis.axes()))
         return ((first, H.basis.axes()[first]), ("derivative", np.arange(2)))
+
+    def facts(self, H):
+        return {"surface_radius": self.radius, "surface_gauges": sorted(gauges(H))}

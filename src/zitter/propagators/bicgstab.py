@@ -1,13 +1,21 @@
-"""BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 631 (1992)) inside compiled loops."""
+"""BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 631 (1992)) inside compiled loops.
+
+Where it fails on the light of a Dirac equation, it is told which time step would do.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from zitter.operators.hamiltonian import Hamiltonian
+from zitter.operators.spinor_light import SpinorLight
 
 
 class Solved(NamedTuple):
@@ -90,6 +98,45 @@ class Course(eqx.Module):
             "products": self.products,
             "residual": self.residual,
         }
+
+
+def contraction(tol: float, most: int) -> float:
+    """By how much each product must shrink the error to end below `tol`: two for an iteration."""
+    return min(0.5, tol ** (0.5 / most))
+
+
+def strongest_light(H: Hamiltonian, span: tuple[float, float]) -> tuple[float, float]:
+    """(time, max|cA|) where the light of a run is strongest, and the iteration hardest."""
+    times = np.linspace(*span, 1026)[1:-1]
+    strengths = np.asarray(_strengths(H, jnp.asarray(times)))
+    place = int(np.argmax(strengths))
+    return float(times[place]), float(strengths[place])
+
+
+@eqx.filter_jit
+def _strengths(H: Hamiltonian, times: jax.Array) -> jax.Array:
+    def at(t):
+        parts = [piece.at(t) for piece in H.changing]
+        return sum((p.strength() for p in parts if isinstance(p, SpinorLight)), jnp.zeros(()))
+
+    return jax.lax.map(at, times)
+
+
+def longest_step(converges: Callable[[float], bool], dt: float, bound: float) -> float:
+    """The first of 0.7 dt, 0.49 dt, … with which it `converges`, or `bound`, which must do.
+
+    In two digits, rounded down: what people are told is what was tried.
+    """
+    while (dt := 0.7 * dt) > bound:
+        if converges(step := two_digits(dt)):
+            return step
+    return two_digits(bound)
+
+
+def two_digits(value: float) -> float:
+    """Rounded down."""
+    exponent = math.floor(math.log10(value)) - 1
+    return float(f"{math.floor(value / 10.0**exponent)}e{exponent}")
 
 
 def _dot(a: jax.Array, b: jax.Array) -> jax.Array:

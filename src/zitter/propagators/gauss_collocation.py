@@ -31,7 +31,13 @@ from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spinor_levels import SpinorLevels, levels_of
 from zitter.operators.sums import add
 from zitter.propagators.base import Propagator
-from zitter.propagators.bicgstab import Course, bicgstab
+from zitter.propagators.bicgstab import (
+    Course,
+    bicgstab,
+    contraction,
+    longest_step,
+    strongest_light,
+)
 
 
 class Memory(eqx.Module):
@@ -141,17 +147,33 @@ class GaussCollocation(Propagator):
         failed_at = float(state.course.failed_at)
         if not np.isfinite(failed_at):
             return None
-        assert self.levels is not None and self.span is not None
-        times = np.linspace(*self.span, 66)[1:-1]
-        strength = max(float(_strength(self.levels, H, t)) for t in times)
-        # Two products for each iteration; each shrinks the error by ‖τAV‖ or more.
-        contraction = min(0.5, self.tol ** (0.5 / self.most_iterations))
-        safe = contraction / (np.linalg.norm(rule_of(self.points).matrix, 2) * strength)
+        assert self.span is not None
+        time, strength = strongest_light(H, self.span)
+        # Each product shrinks the error by ‖τAV‖ or more. Mostly by far more: steps are tried.
+        size = np.linalg.norm(rule_of(self.points).matrix, 2) * max(strength, 1e-3 / float(dt))
+        bound = contraction(self.tol, self.most_iterations) / float(size)
+        psi = jnp.where(jnp.isfinite(state.start).all(), state.start, 1)
+        named = longest_step(lambda tau: _converges(self, H, psi, time, tau), float(dt), bound)
         return (
             f"BiCGSTAB did not reach {self.tol:g} within {self.most_iterations} iterations at "
-            f"t = {failed_at:.6g} with dt = {float(dt):.4g}: take dt = {safe:.2g}, for which it "
+            f"t = {failed_at:.6g} with dt = {float(dt):.4g}: take dt = {named:g}, for which it "
             "converges."
         )
+
+
+def _converges(method: GaussCollocation, H: Hamiltonian, psi: Any, t: float, dt: float) -> bool:
+    """Whether two steps around t succeed, the first without any earlier one to guess from."""
+    return bool(jnp.isinf(_tried(method, H, psi, jnp.asarray(t), jnp.asarray(dt)).failed_at))
+
+
+@eqx.filter_jit
+def _tried(method: GaussCollocation, H: Hamiltonian, psi: Any, t: Any, dt: Any) -> Course:
+    def body(i, carry):
+        psi, memory = carry
+        return method.step(H, psi, t + (i - 1) * dt, dt, memory)
+
+    memory = method.init(H, method.leave(psi), t, dt)
+    return jax.lax.fori_loop(0, 2, body, (psi, memory))[1].course
 
 
 class Rule(eqx.Module):
@@ -222,18 +244,3 @@ def _mixed(matrix: np.ndarray, arrays: jax.Array) -> jax.Array:
     if np.isrealobj(matrix):
         dtype = jnp.finfo(dtype).dtype
     return jnp.tensordot(jnp.asarray(matrix, dtype), arrays, axes=1)
-
-
-@eqx.filter_jit
-def _strength(levels: SpinorLevels, H: Hamiltonian, t: Any) -> jax.Array:
-    """‖V(t)‖ by a few steps of the power method on V², from states of every channel."""
-    coupling = _coupling(H, t)
-    rows = jnp.ones(levels.basis.shape, jnp.result_type(levels.energies, jnp.complex64))
-
-    def grow(_, carry):
-        rows, _ = carry
-        rows = rows / jnp.linalg.norm(rows)
-        rows = _between_levels(levels, coupling, rows)
-        return rows, jnp.linalg.norm(rows)
-
-    return jax.lax.fori_loop(0, 20, grow, (rows, jnp.zeros((), levels.energies.dtype)))[1]

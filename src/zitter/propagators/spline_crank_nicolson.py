@@ -21,11 +21,16 @@ from zitter.bases.spinors import SpinorBasis
 from zitter.operators.base import Unsupported, real_like
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.operators.spinor_blocks import SpinorBlocks
-from zitter.operators.spinor_light import SpinorLight
 from zitter.operators.spinor_solver import SpinorSolver
 from zitter.operators.sums import add
 from zitter.propagators.base import Propagator
-from zitter.propagators.bicgstab import Course, bicgstab
+from zitter.propagators.bicgstab import (
+    Course,
+    bicgstab,
+    contraction,
+    strongest_light,
+    two_digits,
+)
 
 
 class SolverMemory(eqx.Module):
@@ -40,10 +45,12 @@ class SplineCrankNicolson(Propagator):
 
     tol: float = eqx.field(static=True)
     most_iterations: int = eqx.field(static=True)
+    span: tuple[float, float] | None = eqx.field(static=True)
 
     def __init__(self, tol: float = 1e-12, most_iterations: int = 30):
         self.tol = float(checks.positive("tol", tol))
         self.most_iterations = checks.integer("most_iterations", most_iterations, 1)
+        self.span = None
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return 2
@@ -61,7 +68,12 @@ class SplineCrankNicolson(Propagator):
                 "S + iΔt/2 H₀ lose 1e-5 of the norm in each step; use GaussCollocation or "
                 "CrankNicolson, or precision = double"
             )
-        return self
+        ready = self.bare()
+        object.__setattr__(ready, "span", (float(t[0]), float(t[1])))
+        return ready
+
+    def bare(self):
+        return SplineCrankNicolson(self.tol, self.most_iterations)
 
     def init(self, H, psi, t, dt):
         assert isinstance(H.basis, SpinorBasis) and isinstance(H.fixed, SpinorBlocks)
@@ -92,11 +104,12 @@ class SplineCrankNicolson(Propagator):
         failed_at = float(state.course.failed_at)
         if not math.isfinite(failed_at):
             return None
+        assert self.span is not None
+        _, strength = strongest_light(H, self.span)
         # Each product shrinks the error by ‖M⁻¹ τ/2 V‖ ≤ τ/2 max|cA|, or more.
-        at = [piece.at(failed_at + 0.5 * float(dt)) for piece in H.changing]
-        strengths = [float(p.strength()) for p in at if isinstance(p, SpinorLight)]
-        safe = min(0.5 * float(dt), 1 / sum(strengths)) if strengths else 0.5 * float(dt)
+        bound = 2 * contraction(self.tol, self.most_iterations) / max(strength, 1e-3 / float(dt))
+        named = two_digits(min(0.5 * float(dt), bound))
         return (
             f"BiCGSTAB did not reach {self.tol:g} within {self.most_iterations} iterations at "
-            f"t = {failed_at:.6g} with dt = {float(dt):.4g}: take dt = {safe:.2g} or below."
+            f"t = {failed_at:.6g} with dt = {float(dt):.4g}: take dt = {named:g} or below."
         )

@@ -125,9 +125,11 @@ class Marinescu(Term):
         Z_l(r) = 1 + (Z − 1) e^{−a₁r} − r (a₃ + a₄r) e^{−a₂r}
 
     α_c is the core's polarizability; the parameters depend on l, and l ≥ 3 share one set
-    (M. Marinescu, H. R. Sadeghpour and A. Dalgarno, Phys. Rev. A 49, 982 (1994), Table I).
+    (M. Marinescu, H. R. Sadeghpour and A. Dalgarno, Phys. Rev. A 49, 982 (1994), Table I). As it
+    does not commute with r, light belongs in `LengthGauge`.
     """
 
+    local: ClassVar[bool] = False
     atom: str = eqx.field(static=True)
     # atom: Z, α_c, (a₁, a₂, a₃, a₄, r_c) for l = 0, 1, 2, ≥ 3
     FITS: ClassVar[dict[str, tuple[int, float, tuple[tuple[float, ...], ...]]]] = {

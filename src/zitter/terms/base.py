@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+import warnings
 from collections.abc import Iterable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -23,6 +25,9 @@ from zitter.operators.sums import add
 
 class Term(eqx.Module):
     """One piece of physics: kinetic energy, a potential, light, an absorber."""
+
+    local: ClassVar[bool] = True  # false for a potential that does not commute with r
+    needs_local: ClassVar[bool] = False  # true for light that is right beside local ones only
 
     @abc.abstractmethod
     def discretize(self, basis: Basis) -> list[Contribution]:
@@ -52,6 +57,7 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
     """Write a model on a basis."""
     checks.instance("model", model, Model)
     checks.instance("basis", basis, Basis)
+    _warn_of_nonlocal(model)
     fixed: list[Operator] = []
     changing: list[TimeDependent] = []
     absorbers: list[Operator] = []
@@ -76,3 +82,15 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
         add(absorbers) if absorbers else None,
         Mask(sum(masks[1:], masks[0])) if masks else None,
     )
+
+
+def _warn_of_nonlocal(model: Model) -> None:
+    """[V_l, r] ≠ 0 belongs to the velocity: A·p alone is then another coupling than E·r."""
+    nonlocal_terms = [type(term).__name__ for term in model.terms if not term.local]
+    light = [type(term).__name__ for term in model.terms if term.needs_local]
+    if nonlocal_terms and light:
+        warnings.warn(
+            f"{nonlocal_terms[0]} depends on l, so that {light[0]} leaves a part of the light out "
+            "(about 1 % of the dipoles): use LengthGauge",
+            stacklevel=3,
+        )

@@ -36,6 +36,10 @@ class CoarseSplinesWarning(UserWarning):
     """The splines are too coarse near the nucleus."""
 
 
+class SmallBoxWarning(UserWarning):
+    """The radial box is small for the pulse or for the atom."""
+
+
 class Dirac(Term):
     """c α·p + (β − 1)c² for an electron on a `SpinorBasis`, with the basis' c."""
 
@@ -57,25 +61,41 @@ def check_point_nucleus(basis: SpinorBasis, Z: float) -> None:
             "size (UniformNucleus, FermiNucleus) may have more",
         )
     if Z > 0:
-        _warn_if_coarse(basis, Z, ground_state_error(basis.radial, basis.c, Z))
+        _warn_if_wrong(basis, Z, 1e-6 / Z, lambda radial: ground_state_error(radial, basis.c, Z))
 
 
 def check_finite_nucleus(
     basis: SpinorBasis, Z: float, size: float, potential: Callable[[Any], Any]
 ) -> None:
     """Warn where the splines cannot hold the lowest state around a nucleus of this size."""
-    _warn_if_coarse(basis, Z, finite_nucleus_error(basis.radial, basis.c, Z, size, potential))
+    _warn_if_wrong(
+        basis, Z, 0.01 * size,
+        lambda radial: finite_nucleus_error(radial, basis.c, Z, size, potential),
+    )  # fmt: skip
 
 
-def _warn_if_coarse(basis: SpinorBasis, Z: float, error: float) -> None:
-    if error > WORTH_A_WARNING:
-        warnings.warn(
-            f"{basis.radial.n} splines to rmax = {basis.radial.rmax:g} are too few for Z = {Z:g}: "
-            f"the energy of 1s½ is wrong by {error:.1e} of itself; take more of them, or "
-            f'knots = "exponential" with first = {1e-3 / Z:.1g} or below',
-            CoarseSplinesWarning,
-            stacklevel=6,  # the caller of zitter.discretize
+def _warn_if_wrong(
+    basis: SpinorBasis, Z: float, first: float, error_on: Callable[[RadialBSplines], float]
+) -> None:
+    """Where 1s½ is wrong, tell whether the box is to blame: then no splines in it would do."""
+    error, rmax = error_on(basis.radial), basis.radial.rmax
+    if error <= WORTH_A_WARNING:
+        return
+    fine = RadialBSplines(100, 7, rmax, "exponential", first=min(first, 1e-3 * rmax))
+    if error_on(fine) > WORTH_A_WARNING:
+        kind: type[UserWarning] = SmallBoxWarning
+        text = (
+            f"rmax = {rmax:g} is too small for Z = {Z:g}: 1s½ reaches beyond it; take "
+            f"{10 / Z:.2g} or above"
         )
+    else:
+        kind = CoarseSplinesWarning
+        text = (
+            f"{basis.radial.n} splines to rmax = {rmax:g} are too few for Z = {Z:g}: the energy of "
+            f"1s½ is wrong by {error:.1e} of itself; take more of them, or knots = "
+            f'"exponential" with first = {1e-3 / Z:.1g} or below'
+        )
+    warnings.warn(text, kind, stacklevel=6)  # the caller of zitter.discretize
 
 
 def ground_state_error(radial: RadialBSplines, c: float, Z: float) -> float:

@@ -31,17 +31,15 @@ from zitter.bases.base import Basis
 from zitter.bases.spinors import SpinorBasis
 from zitter.fields import Field, FieldSum, SineSquared, polarization
 from zitter.fields.base import RESIDUAL_SHARE
+from zitter.fields.pulse import CarrierPulse
 from zitter.operators.base import cast_reals
 from zitter.operators.hamiltonian import Contribution, Driven, TimeDependent
 from zitter.operators.spinor_light import SpinorLight, points
 from zitter.terms.base import Term, unsupported
+from zitter.terms.dirac import SmallBoxWarning
 
 Waves = Literal["plane", "retarded"]
 CALLER = 6  # frames from a check up to the caller of zitter.discretize, two of them equinox'
-
-
-class SmallBoxWarning(UserWarning):
-    """The radial box is small for the pulse."""
 
 
 class FewComponentsWarning(UserWarning):
@@ -116,11 +114,11 @@ class DiracLight(Term):
                 SmallBoxWarning,
                 stacklevel=CALLER,
             )
-        frequency = getattr(self.pulse, "frequency", None)
+        frequency = _highest_frequency(self.pulse)
         if frequency is None:
             return
         # One photon: E = ω for electrons that were weakly bound.
-        momentum = math.sqrt(2 * float(frequency) + (float(frequency) / basis.c) ** 2)
+        momentum = math.sqrt(2 * frequency + (frequency / basis.c) ** 2)
         path = duration * momentum / math.sqrt(1 + (momentum / basis.c) ** 2)
         if path > rmax:
             warnings.warn(
@@ -132,7 +130,7 @@ class DiracLight(Term):
         # Components fall off beyond l = kr and are small from kr + 3 on; (2l + 1) j_l(x) is at most
         # xˡ/(2l − 1)!!, which ends sooner for slow light. 0 is the dipole approximation, by choice.
         radius = min(path, rmax)
-        x, l = float(frequency) * radius / basis.c, self.lmax + 1
+        x, l = frequency * radius / basis.c, self.lmax + 1
         needed, neglected = int(x) + 3, x**l / float(factorial2(2 * l - 1))
         if 0 < self.lmax < needed and neglected > 1e-3:
             warnings.warn(
@@ -141,6 +139,14 @@ class DiracLight(Term):
                 FewComponentsWarning,
                 stacklevel=CALLER,
             )
+
+
+def _highest_frequency(pulse: Field) -> float | None:
+    """That of a pulse or, in a sum, of the fastest part; None where no part has a carrier."""
+    terms = pulse.terms if isinstance(pulse, FieldSum) else ((pulse, 1.0),)
+    parts = [part for part, factor in terms if factor != 0]
+    found = [float(part.frequency) for part in parts if isinstance(part, CarrierPulse)]
+    return max(found, default=None)
 
 
 def _reach(pulse: Field, duration: float, c: float) -> float:
