@@ -103,6 +103,7 @@ def test_double_well_levels(outputs, capsys):
     assert max(told["residuals"]) < 1e-9
 
 
+@pytest.mark.slow
 def test_hydrogen_harmonics(outputs, capsys):
     told = run("hydrogen-harmonics", outputs, capsys)
     assert abs(told["info"]["initial_energy"] + 0.5) < 1e-9
@@ -205,6 +206,7 @@ def test_quarkonium(capsys):
     assert vacuum[1] - vacuum[0] > isotropic[1] - isotropic[0]  # screening weakens the binding
 
 
+@pytest.mark.slow
 def test_h2plus_levels(capsys):
     printed = script("h2plus-levels", capsys)
     for energy, error, exact in re.findall(r"E = (\S+) ± (\S+) hartree \(exact (\S+)\)", printed):

@@ -48,6 +48,7 @@ def test_eigenstates(name, states):
     assert np.ptp(batch) > 1e-5  # the parameter does something
 
 
+@pytest.mark.slow
 def test_splines_in_batches():
     """The implicit step on splines, two parameters at once, two points at a time."""
     start = zt.eigenstates(zt.discretize(zt.Model(ATOM), BASIS), 1).states[0]

@@ -48,8 +48,9 @@ def in_a_large_box():
 
 @pytest.mark.parametrize(
     ("rmax", "angle", "tolerance"),
-    [(50.0, 0.5, 1e-7), slow(50.0, 0.7, 1e-7), slow(40.0, 0.6, 1e-5)],
+    [(50.0, 0.5, 1e-7), (50.0, 0.7, 1e-7), (40.0, 0.6, 1e-5)],
 )
+@pytest.mark.slow
 def test_exterior_scaling_in_time_equals_a_large_box(rmax, angle, tolerance, in_a_large_box):
     """20 bohr on the real axis; what is left is the tail that reaches the end of the contour."""
     found = ionization(box(rmax, zt.ExteriorScaling(20.0, angle)))
@@ -156,7 +157,7 @@ def test_a_run_with_l_in_the_hundreds():
     np.testing.assert_allclose(rows, exact, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["splines", "eigenstates"])
+@pytest.mark.parametrize("kind", [slow("splines"), "eigenstates"])
 def test_single_precision(kind, states, ground):
     """complex64 runs stay complex64 and agree with double to steps × ε ≈ 80 × 1e-7."""
     if kind == "splines":

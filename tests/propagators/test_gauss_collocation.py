@@ -174,6 +174,7 @@ def test_single_precision(dipole):
     assert float(H.basis.norm(found - exact)) < 1e-3
 
 
+@pytest.mark.slow
 def test_levels_diagonalize_and_agree_with_each_kappa():
     H, _ = problem(kappa_max=6)
     basis, levels = H.basis, SpinorLevels(H.fixed, H.basis)

@@ -42,6 +42,7 @@ def test_order_two(hydrogen):
     assert np.log2(errors[1] / errors[0]) == pytest.approx(2, abs=0.1)  # 256 against 32: 2 % left
 
 
+@pytest.mark.slow
 def test_not_converged_says_which_step_would_do(hydrogen):
     """One for the strongest field of the span, although the iteration fails in a weaker one."""
     H, psi = hydrogen

@@ -49,7 +49,9 @@ def agreement(name: str, seeds: int, walkers: int, blocks: int):
     return found
 
 
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize(
+    "name", [pytest.param("harmonic trap", marks=pytest.mark.slow), "hydrogen"]
+)
 def test_one_electron_ground_states(name):
     """Exact within σ: χ² of four independent runs.
 
@@ -90,7 +92,7 @@ def test_the_effective_time_step_is_shorter_than_the_nominal_one():
     assert out.acceptance > 0.98
 
 
-@pytest.mark.parametrize("frozen", [1, 8])
+@pytest.mark.parametrize("frozen", [pytest.param(1, marks=pytest.mark.slow), 8])
 def test_stuck_walkers_are_replaced_at_once(monkeypatch, frozen):
     """Without variance all weights stay 1, so that only the stuck walkers call for the comb."""
     psi = SlaterJastrow(Trap(frequency=1.0))

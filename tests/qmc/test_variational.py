@@ -105,6 +105,7 @@ def test_the_gas_without_interaction_has_no_variance():
     assert out.variance < 1e-18
 
 
+@pytest.mark.slow
 def test_a_twist_makes_complex_orbitals_with_the_right_energy():
     gas = ElectronGas(8, 10.0, twist=(0.1, 0.25, 0.2), allow_open_shell=True)
     out = vmc(SlaterJastrow(gas), walkers=256, blocks=80)

@@ -71,6 +71,7 @@ def test_mass_and_periodic_box():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the box is too small")
 def test_coulomb_in_three_dimensions_is_roughly_hydrogen():
     """−0.5 to 2 % at h = 0.7 in a box of 7.7 bohr: neither resolves cusp nor tail."""

@@ -31,6 +31,7 @@ def energy(h, singularity, length=12.0):
     return zt.eigenstates(zt.discretize(model, grid), 1, zt.LOBPCG(tol=1e-5)).energies[0]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
 def test_each_treatment_on_the_same_grid():
     """At h = 0.5 with the nucleus off the grid points; the box of ±6 bohr alone adds 1e-4."""
