@@ -143,16 +143,6 @@ WALKERS = """
 """
 
 
-@pytest.mark.multiprocess
-def test_walkers_are_spread_over_two_devices():
-    output = in_new_process(
-        WALKERS,
-        JAX_PLATFORMS="cpu",
-        XLA_FLAGS="--xla_force_host_platform_device_count=2",
-    )
-    assert output.strip() == "same"
-
-
 def test_pulses_and_cells_are_in_double_precision_without_configure():
     code = """
         import zitter as zt
@@ -169,10 +159,11 @@ def test_pulses_and_cells_are_in_double_precision_without_configure():
 
 
 @pytest.mark.multiprocess
-def test_two_devices_give_the_same_result_as_one():
-    """States and dense matrices are really cut in two; sums in another order differ by rounding."""
+@pytest.mark.parametrize("program", [MESH, WALKERS], ids=["states", "walkers"])
+def test_two_devices_give_the_same_result_as_one(program):
+    """Arrays are really cut in two; sums in another order differ by rounding."""
     output = in_new_process(
-        MESH,
+        program,
         XLA_FLAGS="--xla_force_host_platform_device_count=2",
         NPROC="4",
         JAX_PLATFORMS="cpu",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,15 +41,22 @@ def test_records_times_and_states():
     assert "Solution: 12 records" in repr(sol)
 
 
-class Failing(zt.Taylor):
+class FailingAtTheEnd(zt.Taylor):
+    """Good at the first look, which follows the only whole interval."""
+
+    looks: ClassVar = itertools.count()
+
     def problem(self, H, memory, dt):
-        return "It failed."
+        return "It failed." if next(self.looks) else None
 
 
-def test_steps_after_the_last_record_are_guarded_too():
+def test_steps_after_the_last_record_are_guarded_too(tmp_path):
+    """The whole interval before them is the last that was good, and is kept."""
     system = systems.detuned_coupling()
-    with pytest.raises(zt.RunError, match="It failed"):
-        zt.evolve(system.H, system.start, (0.0, 0.03), 0.01, Failing(4), save_every=10)
+    options = {"save_every": 10, "checkpoint": tmp_path / "kept"}
+    with pytest.raises(zt.RunError, match=r"It failed\. The state after 10 steps is kept"):
+        zt.evolve(system.H, system.start, (0.0, 0.13), 0.01, FailingAtTheEnd(4), **options)
+    assert (tmp_path / "kept" / "state.h5").exists()
 
 
 def test_dt_is_made_to_fit_the_span():

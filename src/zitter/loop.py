@@ -109,9 +109,12 @@ class Checkpoint:
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run leaves: the last state, and every record and visit along a first axis."""
+    """What a run leaves: the state after all steps, that after `finish` (the same without one), and
+    every record and visit along a first axis.
+    """
 
     state: Any
+    end: Any
     records: Any
     visits: dict[str, np.ndarray]
     seconds: float
@@ -132,6 +135,7 @@ def drive(
     resume: bool = False,
     progress: bool = False,
     counted: int = 1,
+    finish: Callable[[Any], Any] | None = None,
     segment_seconds: float = 0.5,
 ) -> Outcome:
     """Run `step(context, state) → (state, record)` `steps` times.
@@ -139,7 +143,8 @@ def drive(
     `context` holds what does not change (a pytree: operators, parameters). `guard(state, done)`
     may return a sentence that ends the run with its last good state saved; `visit(state, done)` is
     called on the host whenever `done` is a multiple of `visit_every`, and returns named values to
-    keep. `counted` is what one step counts for in what people are told.
+    keep. `counted` is what one step counts for in what people are told. `finish(state)` is what a
+    run does after its last step, guarded as they are.
     """
     started = time.perf_counter()
     _, record_shape = eqx.filter_eval_shape(step, context, state)
@@ -163,6 +168,12 @@ def drive(
     if done == 0 and visit is not None:
         unsaved.append(Piece([], _stacked(visit(state, 0))))
 
+    def judge(advanced: Any, reached: int) -> None:
+        problem = guard(advanced, reached) if guard else None
+        if problem:
+            save()  # the state before what went wrong: the last that was good
+            raise checks.RunError(f"{problem} {_kept_in(checkpoint, done * counted)}")
+
     def save() -> None:
         nonlocal pieces, unsaved, last_saved
         if checkpoint is None:
@@ -184,12 +195,7 @@ def drive(
             advanced, buffers = _segment(step, capacity, context, state, np.int32(count))
             jax.block_until_ready(advanced)
             elapsed = time.perf_counter() - tick
-            problem = guard(advanced, done + count) if guard else None
-            if problem:
-                save()  # the state before this segment: the last that was good
-                raise checks.RunError(
-                    f"{problem} {_kept_in(checkpoint, done * counted, steps * counted)}"
-                )
+            judge(advanced, done + count)
             state, done = advanced, done + count
             piece = Piece([np.asarray(b[:count]) for b in buffers], {})
             unsaved.append(piece)
@@ -207,9 +213,13 @@ def drive(
             # Grow (or shrink) towards segments of the wanted length in seconds.
             wanted = count * segment_seconds / max(elapsed, 1e-6)
             count = int(max(1, min(wanted, 8 * count)))
+        end = state
+        if finish is not None:
+            end = finish(state)
+            judge(end, done)
     whole = _join(kept + unsaved)
     records = jax.tree.unflatten(record_tree, whole.records)
-    return Outcome(state, records, whole.visits, time.perf_counter() - started, resumed_at)
+    return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
 
 
 def memory(
@@ -308,12 +318,12 @@ def saved_in(checkpoint: Checkpoint | None) -> str:
     return f"The state is saved in {checkpoint.folder}; --resume continues from there."
 
 
-def _kept_in(checkpoint: Checkpoint | None, done: int, steps: int) -> str:
+def _kept_in(checkpoint: Checkpoint | None, done: int) -> str:
     """The same after a guard: the run as it is would only fail again."""
     if checkpoint is None:
         return "Nothing was saved."
     return (
-        f"The state after {done} of {steps} steps is kept in {checkpoint.folder}; with other "
+        f"The state after {done} steps is kept in {checkpoint.folder}; with other "
         "parameters start a new run (--overwrite)."
     )
 

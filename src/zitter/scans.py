@@ -25,7 +25,7 @@ import numpy as np
 from zitter import checks, runtime
 from zitter.bases import convergence
 from zitter.fields.carrier import warn_of_missing_unit
-from zitter.solve import warn_of_edge
+from zitter.observables import edges
 
 Values = Sequence[Any] | np.ndarray | jax.Array
 # What strings with units may stand for, by the name of the argument.
@@ -64,7 +64,7 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
             results = jax.lax.map(lambda point: run(**point), points, batch_size=batch)
         jax.effects_barrier()
     for name, (population, basis) in found.items():
-        warn_of_edge(name, basis, population, 4)
+        edges.warn(name, basis, population, 4)
     return results
 
 

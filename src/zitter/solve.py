@@ -18,11 +18,10 @@ import numpy as np
 
 from zitter import checks, loop, runtime
 from zitter.bases import convergence
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
+from zitter.observables import edges
 from zitter.observables.base import Observable, prepared
 from zitter.operators.base import Unsupported, cast_reals
 from zitter.operators.hamiltonian import Hamiltonian
@@ -187,13 +186,14 @@ class Plan:
             _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
             ends = [state, _advance(context, state, tail)] if tail else [state]
-            convergence.report(context.H.basis, _edge_populations(context.H, ends[-1]))
+            found = edges.populations(context.H, ends[-1].psi, ends[-1].last_l)
+            convergence.report(context.H.basis, found)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         psi = runtime.shard_first_axis(psi)
         context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
         watcher = _Watcher(context, outside, psi)
-        kept = _checkpoint(checkpoint, checkpoint_every, context, psi)
+        finish = (lambda state: _advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
             _record,
             context,
@@ -203,20 +203,16 @@ class Plan:
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
             visit_every=watcher.interval,
-            checkpoint=kept,
+            checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
             resume=resume,
             progress=progress,
             counted=context.save_every,
+            finish=finish,
         )
-        ends = [outcome.state]
-        if tail:
-            ends.append(_advance_compiled(context, outcome.state, tail))
-            problem = watcher.guard(ends[-1], records)
-            if problem:
-                raise checks.RunError(f"{problem} {loop.saved_in(kept)}")
+        ends = [outcome.state, outcome.end] if tail else [outcome.state]
         checked = self._step_error(psi, ends[-1].psi)
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
-        info |= _edges(context.H, ends[-1])
+        info |= edges.judged(context.H, ends[-1].psi, ends[-1].last_l)
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
@@ -360,7 +356,7 @@ def _record_interval(save_every: int | None, steps: int) -> int:
 @eqx.filter_jit
 def _initial(context: _Context, psi: jax.Array) -> _State:
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    last_l = jnp.zeros((), jnp.float64) if _may_leave_l(context.H) else None
+    last_l = jnp.zeros((), jnp.float64) if edges.may_leave_l(context.H) else None
     return _State(jnp.zeros((), jnp.int32), psi, memory, last_l)
 
 
@@ -391,7 +387,8 @@ def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Arr
     if context.save_states:
         values["states"] = state.psi
     if state.last_l is not None:
-        state = eqx.tree_at(lambda s: s.last_l, state, _largest_last_l(context.H, state))
+        largest = edges.largest_last_l(context.H, state.psi, state.last_l)
+        state = eqx.tree_at(lambda s: s.last_l, state, largest)
     return _advance(context, state, context.save_every), values
 
 
@@ -452,49 +449,6 @@ def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
     static = re.sub(r" at 0x[0-9a-f]+", "", str(jax.tree.structure(arrays)))
     digest.update(static.encode())
     return loop.Checkpoint(Path(folder), every, digest.hexdigest())
-
-
-# Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
-EDGE_LIMIT = 1e-6
-
-
-def _edges(H: Hamiltonian, state: _State) -> dict[str, float]:
-    """On atomic bases: the largest population of the last l, that of the wall, with warnings."""
-    found = {name: float(value) for name, value in _edge_populations(H, state).items()}
-    for name, population in found.items():
-        warn_of_edge(name, H.basis, population, 6)
-    return found
-
-
-def _edge_populations(H: Hamiltonian, state: _State) -> dict[str, Any]:
-    basis, found = H.basis, {}
-    if not isinstance(basis, SphericalBasis | EigenBasis):
-        return found
-    if state.last_l is not None:
-        found["last_l_population"] = _largest_last_l(H, state)
-    home, open_end = convergence.splines_of(basis), H.absorber is None and H.mask is None
-    if home is not None and home.radial.scaling is None and open_end:
-        found["wall_population"] = convergence.wall_population(basis, state.psi)
-    return found
-
-
-def _may_leave_l(H: Hamiltonian) -> bool:
-    atomic = isinstance(H.basis, SphericalBasis | EigenBasis)
-    return atomic and H.basis.shape[0] > 1 and H.time_dependent
-
-
-def _largest_last_l(H: Hamiltonian, state: _State) -> jax.Array:
-    assert isinstance(H.basis, SphericalBasis | EigenBasis) and state.last_l is not None
-    # A look at the run is no part of its result: derivatives do not pass through it.
-    psi = jax.lax.stop_gradient(state.psi)
-    return jnp.maximum(state.last_l, convergence.last_l_population(H.basis, psi))
-
-
-def warn_of_edge(name: str, basis: Any, population: float, stacklevel: int) -> None:
-    """The warning that belongs to one of the populations of `_edge_populations`."""
-    lmax, wall = convergence.warn_of_small_lmax, convergence.warn_of_wall
-    warn = {"last_l_population": lmax, "wall_population": wall}[name]
-    warn(basis, population, EDGE_LIMIT, stacklevel)
 
 
 def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def test_advance_repeats_the_update():
     for _ in range(6):
         expected = explicit_update.update(expected, g, weights)
     np.testing.assert_allclose(
-        explicit_update.advance(psi, g, weights, 6), expected, rtol=0, atol=1e-13
+        explicit_update.advance_xla(psi, g, weights, 6), expected, rtol=0, atol=1e-13
     )
 
 
@@ -63,11 +63,14 @@ def test_numba_does_not_depend_on_the_number_of_threads():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-6)])
-@pytest.mark.parametrize("shape", [(16, 20, 130), (33, 31, 257)])
-def test_triton_kernel_equals_xla(dtype, tolerance, shape):
-    """Shapes that do not divide into the kernel's blocks; a few roundings of each dtype."""
-    pytest.importorskip("jax_triton")
+@pytest.mark.parametrize("shape", [(1, 4, 5), (16, 20, 130), (33, 31, 257), (130, 45, 64)])
+@pytest.mark.parametrize("updates", [2, 4, 12])
+def test_cuda_kernel_equals_xla(dtype, tolerance, shape, updates):
+    """Shapes that do not divide into the kernel's tiles, updates that do not into its passes."""
+    pytest.importorskip("cupy")
     psi, g, weights = problem(shape, dtype, 2)
-    expected = explicit_update.update(psi, g, weights)
-    found = explicit_update.update_triton(psi, g, weights)
+    before = np.array(psi)
+    found = explicit_update.kernel_for(psi)(psi, g, weights, updates)
+    expected = explicit_update.advance_xla(psi, g, weights, updates)
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * 10)
+    np.testing.assert_array_equal(psi, before)

@@ -16,15 +16,27 @@ def test_energy_against_updates(name):
 
 
 def test_the_cut_coulomb_potential():
-    """Eq. 16 on the scaled lattice: 0 within one spacing, 1/a − 1/r beyond, continuous at a."""
+    """Eq. 16 on the scaled lattice: 0 within one spacing, 1/a − 1/r beyond.
+
+    With 32 points along an axis, two of them at the walls, the origin lies between points.
+    """
     case = paper.CASES[0]
     H, scale = paper.lattice(case, 32)
     values = np.asarray(H.operator.parts[1].full())
-    a = 0.08 * 8
-    assert values[15, 15, 15] == 0.0
-    assert values[15, 15, 16] == pytest.approx(0.0, abs=1e-12)
-    assert values[15, 15, 17] == pytest.approx(1 / a - 1 / (2 * a))
-    assert scale == 64.0  # the square of the ratio of the spacings, so of the stable steps
+    assert values.shape == (30, 30, 30)
+    a = 0.08 * 255 / 31
+    assert values[14, 14, 14] == values[15, 15, 15] == 0.0  # r = √3/2 a
+    r = a * np.sqrt(0.5**2 + 0.5**2 + 1.5**2)
+    assert values[15, 15, 16] == values[14, 14, 13] == pytest.approx(1 / a - 1 / r)
+    # The square of the ratio of the spacings, so of the stable steps.
+    assert scale == pytest.approx((255 / 31) ** 2)
+
+
+def test_where_the_rule_is_met():
+    """E = e^{−k/500}: |ΔE| per update falls below 1e-7 after 500 ln(1/(500 × 1e-7)) updates."""
+    k = np.arange(0.0, 6000.0, 10.0)
+    met = k[paper.rule_met(k, np.exp(-k / 500))]
+    assert abs(met - 500 * np.log(1 / (500 * 1e-7))) <= 10
 
 
 @pytest.mark.slow

@@ -223,7 +223,7 @@ class Update(eqx.Module):
         """An even number of updates of one state."""
         g = self.factor(shift)
         if self.weights is not None:
-            return explicit_update.advance(psi, g, self.weights, updates)
+            return explicit_update.advance_xla(psi, g, self.weights, updates)
 
         def once(psi):
             return (4 * g - 1) * psi - 2 * self.dtau * g * self.kinetic.apply(psi)
@@ -238,12 +238,14 @@ def _most_updates(energies: np.ndarray, dtau: float) -> int:
 
 
 def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: int) -> jax.Array:
-    if update.weights is not None and explicit_update.has_numba(block):
-        states = [
-            explicit_update.advance_numba(psi, _factor(update, shift), update.weights, updates)
-            for psi, shift in zip(block, shifts, strict=True)
-        ]
-        return jnp.asarray(np.stack(states))
+    kernel = explicit_update.kernel_for(block)
+    if update.weights is not None and kernel is not None:
+        return jnp.stack(
+            [
+                kernel(psi, _factor(update, shift), update.weights, updates)
+                for psi, shift in zip(block, shifts, strict=True)
+            ]
+        )
     return _advance_compiled(update, block, shifts, jnp.asarray(updates))
 
 

@@ -26,6 +26,8 @@ from zitter.qmc.wavefunction import SlaterJastrow, Walker
 class Estimator(eqx.Module):
     """Something to measure; `prepare` fits it to a system or refuses it with the reason."""
 
+    at_twists: ClassVar[bool] = True  # whether it is defined there
+
     @abc.abstractmethod
     def prepare(self, system: System) -> Prepared: ...
 
@@ -127,14 +129,13 @@ class MomentumDensity(Estimator):
     """
 
     kmax: Any
+    at_twists: ClassVar[bool] = False
 
     def __init__(self, kmax: float = 2.0):
         self.kmax = checks.positive("kmax", kmax)
 
     def prepare(self, system):
         cell = _cell_of(self, system)
-        if np.any(np.asarray(getattr(system, "twist", 0)) != 0):
-            raise checks.InputError("estimators", "must not hold MomentumDensity at a twist")
         density = max(system.spins) / float(cell.volume)
         if system.dimension == 3:
             fermi = (6 * np.pi**2 * density) ** (1 / 3)

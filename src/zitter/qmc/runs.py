@@ -15,7 +15,7 @@ import numpy as np
 
 from zitter import checks, loop, runtime
 from zitter.qmc import twists as twisted
-from zitter.qmc.estimators import Estimator, MomentumDensity, Prepared
+from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
 from zitter.qmc.statistics import equilibration
 from zitter.qmc.wavefunction import SlaterJastrow, Walker, listed
@@ -65,8 +65,11 @@ class Run:
         if twists not in ([], ()):
             psi, shifts = twisted.prepare(psi, twists)
         listed("estimators", estimators, Estimator)
-        if shifts is not None and any(isinstance(e, MomentumDensity) for e in estimators):
-            raise checks.InputError("estimators", "must not hold MomentumDensity at twists")
+        twisted_once = np.any(np.asarray(getattr(psi.system, "twist", 0)) != 0)
+        for estimator in estimators:
+            if (shifts is not None or twisted_once) and not estimator.at_twists:
+                name = type(estimator).__name__
+                raise checks.InputError("estimators", f"must not hold {name} at a twist")
         prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
         names = [e.name for e in prepared]
         for position, name in enumerate(names):

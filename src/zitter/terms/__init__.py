@@ -9,7 +9,7 @@ from zitter.terms.kinetic import Kinetic
 from zitter.terms.levels import DrivenMatrix, Matrix
 from zitter.terms.light import LengthGauge, VelocityGauge
 from zitter.terms.nuclei import FermiNucleus, UniformNucleus
-from zitter.terms.potentials import Coulomb, Harmonic, Potential, Repulsion, SoftCoulomb
+from zitter.terms.potentials import Coulomb, Harmonic, Repulsion, SoftCoulomb
 from zitter.terms.quarkonium import AnisotropicCornell, Cornell, ScreenedCornell
 from zitter.terms.trajectories import (
     Breathing,
@@ -19,6 +19,7 @@ from zitter.terms.trajectories import (
     TabulatedPath,
     Trajectory,
 )
+from zitter.terms.user_potential import Potential
 
 __all__ = [
     "AnisotropicCornell",

@@ -1,0 +1,88 @@
+"""A potential in a file: values on a grid from HDF5, npz or Gaussian cube files."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from zitter import checks
+from zitter.bases.grid import Grid
+from zitter.cube import read_cube
+
+Lattice = tuple[tuple[float, float], ...]  # (first point, step) of each axis, in bohr
+
+
+def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
+    """Values from an HDF5, npz or cube file, and where they are if the file, a cube, says so."""
+    file = Path(path)
+    if not file.is_file():
+        raise checks.InputError("file", f'must be a readable file, but "{path}" does not exist')
+    match file.suffix:
+        case ".cube" | ".cub":
+            values, axes = read_cube(file)
+            return values, _lattice(axes)
+        case ".npz":
+            reader = _from_npz
+        case ".h5" | ".hdf5" | ".nc":
+            reader = _from_hdf5
+        case _:
+            raise checks.InputError(
+                "file", f'must end in .h5, .hdf5, .nc, .npz or .cube, but is "{path}"'
+            )
+    try:
+        names, values = reader(file, dataset)
+    except OSError as error:
+        raise checks.InputError("file", f'must be readable, but "{path}" is not: {error}') from None
+    if values is None:
+        raise checks.InputError(
+            "dataset", f'must be one of {", ".join(names)} in "{path}", but is "{dataset}"'
+        )
+    return values, None
+
+
+def _from_npz(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
+    """(the names in the file, the array of that name)."""
+    try:
+        with np.load(file, allow_pickle=False) as data:
+            return list(data), np.asarray(data[dataset]) if dataset in data else None
+    # Text, an empty file, an npy file, one cut off and one with wrong bits, in this order.
+    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        raise checks.InputError(
+            "file", f'must be an npz file of numbers, but "{file}" is none or is damaged'
+        ) from None
+
+
+def _from_hdf5(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
+    import h5py
+
+    with h5py.File(file) as data:
+        names = [name for name, item in data.items() if isinstance(item, h5py.Dataset)]
+        item = data.get(dataset)
+        return names, np.asarray(item) if isinstance(item, h5py.Dataset) else None
+
+
+# Six digits after the point are what programs print in the head of a cube file.
+_PRINTED = 1e-6
+
+
+def _lattice(axes: Sequence[np.ndarray]) -> Lattice:
+    return tuple((float(x[0]), float(x[-1] - x[0]) / max(len(x) - 1, 1)) for x in axes)
+
+
+def check_lattice(found: Lattice, grid: Grid) -> None:
+    """A file that says where its values are must mean the grid's points."""
+    wanted = _lattice([grid.points(axis) for axis in range(grid.ndim)])
+    if not np.allclose(found, wanted, rtol=1e-5, atol=_PRINTED):
+        raise checks.InputError(
+            "file",
+            f"must hold values at the grid's points, {_told(wanted)}, but has them {_told(found)}",
+        )
+
+
+def _told(lattice: Lattice) -> str:
+    first, steps = (", ".join(f"{x:.6g}" for x in row) for row in zip(*lattice, strict=True))
+    return f"from ({first}) in steps of ({steps}) bohr"
