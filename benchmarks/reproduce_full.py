@@ -21,7 +21,7 @@ def main() -> None:
     runtime.configure(precision="double")
     report = reproduce.run(options.name, not options.default, options.out).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
-    result = record(options.name, question, report["rows"], "jax-triton")
+    result = record(options.name, question, report["rows"], "jax-triton", "cupy-cuda13x")
     kept = {key: report[key] for key in ("ok", "seconds", "precision", "notes")}
     finish(result | kept, options.json)
 

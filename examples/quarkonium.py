@@ -11,7 +11,7 @@ ALPHA, SIGMA = 0.385, 0.223  # 4α_s/3 and the string tension in GeV²
 DEBYE_MASS, ANISOTROPY = 0.35, 1.0
 
 reduced = BOTTOM_MASS / 2
-grid = zt.Grid((44, 44, 44), 0.33)  # a box of 14.9/GeV = 2.9 fm
+grid = zt.Grid((54, 54, 54), 0.33)  # a box of 18/GeV = 3.6 fm
 
 media = {
     "vacuum (Cornell)": zt.Cornell(ALPHA, SIGMA, reduced),

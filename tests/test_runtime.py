@@ -148,6 +148,7 @@ def test_pulses_and_cells_are_in_double_precision_without_configure():
         import zitter as zt
         pulse = zt.SineSquared(amplitude=1, frequency=1, cycles=2)
         assert pulse.vector_potential(0.3).dtype == "f8"
+        assert zt.Harmonic([1.0, 1.3, 1.7]).frequency.dtype == "f8"
     """
     in_new_process(code)
     code = """

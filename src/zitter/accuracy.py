@@ -14,7 +14,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.grid import Grid
-from zitter.eigensolvers import Eigensolver
+from zitter.eigensolvers import Direct, Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
 from zitter.operators.hamiltonian import Hamiltonian
 from zitter.solution import Eigenstates
@@ -55,6 +55,8 @@ def energy_errors(
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Grid)
     n = len(eig.energies)
+    if solver is None and "near" in eig.info:  # not the lowest states, here as there
+        solver = Direct(near=eig.info["near"])
     H = _on_another_grid(model, grid)
     with warnings.catch_warnings():  # the box has been judged with the states in hand
         warnings.simplefilter("ignore", BoxWarning)

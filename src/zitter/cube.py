@@ -44,11 +44,11 @@ def write_cube(
             "values",
             f"must have the axes' shape {tuple(len(x) for x in points)}, but have {values.shape}",
         )
-    head = [comment.splitlines()[0][:80], "values on a grid, z fastest, atomic units"]
+    head = [" ".join(comment.split())[:80], "values on a grid, z fastest, atomic units"]
     head.append(_line(max(len(atoms), 1), [x[0] for x in points]))
     for axis, x in enumerate(points):
         step = [0.0, 0.0, 0.0]
-        step[axis] = (x[-1] - x[0]) / (len(x) - 1)
+        step[axis] = (x[-1] - x[0]) / max(len(x) - 1, 1)
         head.append(_line(len(x), step))
     # Viewers want at least one atom: a ghost of charge 0 in the middle where none is given.
     shown = atoms or [(0.0, [0.5 * (x[0] + x[-1]) for x in points])]

@@ -100,6 +100,15 @@ def test_energy_errors_of_a_nucleus_as_others_sample_it():
     assert abs(found.energies[0] + 0.5) <= errors[0] < 0.1
 
 
+def test_energy_errors_of_states_near_an_energy():
+    """Compared with the states near that energy on the other grid, not with its lowest."""
+    model, grid = zt.Model([zt.Kinetic(order=4), zt.Harmonic(1.0)]), zt.Grid(80, 0.2)
+    eig = zt.eigenstates(zt.discretize(model, grid), 2, zt.Direct(near=5.4))
+    errors = zt.energy_errors(model, grid, eig).total
+    true = np.abs(np.asarray(eig.energies) - np.array([4.5, 5.5]))
+    assert np.all(true <= errors) and np.all(errors < 10 * true)
+
+
 def test_energy_errors_cannot_be_had_from_an_array():
     grid = zt.Grid((8, 8), 0.6)
     model = zt.Model([zt.Kinetic(), zt.Potential(array=np.ones(grid.shape))])

@@ -82,6 +82,25 @@ def test_the_papers_rule_ends_before_the_state_is_found():
     assert zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(dtau, 1e-6)).residuals[0] < 1.01e-6
 
 
+def test_what_did_not_converge_is_told_by_its_own_rule():
+    H = oscillator()
+    with pytest.raises(zt.RunError, match=r"max_updates = 10 with the energy changing by .* per"):
+        zt.eigenstates(H, 1, zt.ImaginaryTime(tol=1e-14, stop="energy", max_updates=10))
+    with pytest.raises(zt.RunError, match="max_updates = 10 with a residual of"):
+        zt.eigenstates(H, 1, zt.ImaginaryTime(max_updates=10))
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_several_states_in_single_precision(n):
+    zt.configure(precision="single")
+    try:
+        found = zt.eigenstates(oscillator(), n, zt.ImaginaryTime(tol=1e-6))  # below rounding
+    finally:
+        zt.configure(precision="double")
+    exact = zt.eigenstates(oscillator(), n).energies
+    np.testing.assert_allclose(found.energies, exact, atol=2e-5)
+
+
 def test_coarse_grids_save_updates():
     direct = zt.eigenstates(oscillator(), 1, zt.ImaginaryTime(tol=1e-5, check_every=10))
     coarse = zt.eigenstates(

@@ -34,6 +34,34 @@ def test_equals_lapack(solver, order):
     np.testing.assert_allclose(np.abs(overlap), np.eye(5), atol=1e-7)
 
 
+DEEP = zt.Potential(expression="-100*exp(-(x**2 + y**2 + z**2)/0.02)")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [zt.ChebyshevFilter(tol=1e-7), zt.ChebyshevFilter(tol=1e-7, degree=300)]
+    + [zt.ImaginaryTime(tol=1e-4), zt.LOBPCG()],
+    ids=["chebyshev", "high degree", "imaginary time", "lobpcg"],
+)
+def test_a_level_far_below_the_others_does_not_drown_them(solver):
+    """One bound state, all others above zero: what is filtered must not all become the first."""
+    grid = zt.Grid((15,) * 3, 0.3)
+    H = zt.discretize(zt.Model([zt.Kinetic(order=2), DEEP]), grid)
+    exact = zt.eigenstates(H, 3, zt.Direct())
+    found = zt.eigenstates(H, 3, solver)
+    np.testing.assert_allclose(found.energies, exact.energies, atol=1e-7, rtol=0)
+    overlap = np.asarray(jnp.einsum("axyz,bxyz->ab", found.states, found.states)) * grid.volume
+    np.testing.assert_allclose(overlap, np.eye(3), atol=1e-10)
+
+
+def test_states_given_twice_are_not_found_twice():
+    H = hamiltonian()
+    exact = zt.eigenstates(H, 3, zt.Direct())
+    for solver in (zt.LOBPCG(tol=1e-9), zt.ChebyshevFilter(tol=1e-9)):
+        energies, _, _ = solver.solve(H, 3, jnp.stack([exact.states[0]] * 3))
+        np.testing.assert_allclose(energies, exact.energies, atol=1e-12, rtol=0)
+
+
 def test_periodic_grid():
     """Plane waves: the kinetic energy as a circulant matrix in the preconditioner."""
     grid = zt.Grid((12, 10), 0.5, "periodic")
@@ -99,16 +127,19 @@ def test_failure_names_the_remedy():
 
 
 @pytest.mark.parametrize(
-    ("grid", "n", "kind"),
+    ("grid", "kinetic", "kind"),
     [
-        (zt.Grid(4000, 0.05), 2, zt.Direct),
-        (zt.Grid((8, 8, 8), 0.5), 2, zt.Direct),
-        (zt.Grid((16, 16, 16), 0.5), 2, zt.LOBPCG),
-        (zt.Grid((64, 64), 0.5), 2, zt.LOBPCG),
+        (zt.Grid(4000, 0.05), [zt.Kinetic(order=4)], zt.Direct),
+        (zt.Grid(9000, 0.05), [zt.Kinetic(order=4)], zt.Direct),
+        (zt.Grid(9000, 0.05), [zt.Kinetic()], zt.ChebyshevFilter),
+        (zt.Grid((8, 8, 8), 0.5), [zt.Kinetic(order=4)], zt.Direct),
+        (zt.Grid((16, 16, 16), 0.5), [zt.Kinetic(order=4)], zt.LOBPCG),
+        (zt.Grid((32, 32, 32), 0.5), [], zt.Direct),
+        (zt.Grid((64, 64), 0.5), [zt.Kinetic(order=4)], zt.LOBPCG),
     ],
 )
-def test_recommended_solver(grid, n, kind):
+def test_recommended_solver(grid, kinetic, kind):
     from zitter.eigensolvers import recommended
 
-    H = zt.discretize(zt.Model([zt.Kinetic(order=4), zt.Harmonic(1.0)]), grid)
-    assert isinstance(recommended(H, n), kind)
+    H = zt.discretize(zt.Model([*kinetic, zt.Harmonic(1.0)]), grid)
+    assert isinstance(recommended(H, 2), kind)

@@ -14,24 +14,23 @@ def problem(shape, dtype, seed=0):
     return psi, g, jnp.asarray([0.1, 0.12, 0.08], dtype)
 
 
-def test_xla_form_is_the_definition():
-    psi, g, weights = problem((5, 6, 7), jnp.float64)
+def defined(psi, g, weights):
+    """One update, as the equation has it."""
     p = np.pad(np.asarray(psi), 1)
     slope = sum(
         float(weights[a]) * (np.roll(p, 1, a) + np.roll(p, -1, a) - 2 * p) for a in range(3)
     )[1:-1, 1:-1, 1:-1]
-    expected = (4 * g - 1) * psi + g * slope
-    np.testing.assert_allclose(explicit_update.update(psi, g, weights), expected, atol=1e-14)
+    return (4 * g - 1) * psi + g * slope
 
 
-def test_advance_repeats_the_update():
-    psi, g, weights = problem((6, 5, 8), jnp.float64, 1)
+@pytest.mark.parametrize("updates", [2, 6])
+def test_xla_form_is_the_definition(updates):
+    psi, g, weights = problem((5, 6, 7), jnp.float64)
     expected = psi
-    for _ in range(6):
-        expected = explicit_update.update(expected, g, weights)
-    np.testing.assert_allclose(
-        explicit_update.advance_xla(psi, g, weights, 6), expected, rtol=0, atol=1e-13
-    )
+    for _ in range(updates):
+        expected = defined(expected, g, weights)
+    found = explicit_update.advance_xla(psi, g, weights, updates)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-6)])

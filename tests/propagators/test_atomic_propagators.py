@@ -183,6 +183,14 @@ def test_the_mask_and_the_absorber_lose_norm():
     assert lost["MaskAbsorber"] > 0.9
 
 
+def test_an_iteration_that_does_not_converge_ends_the_run(ground):
+    """In length gauge each round shrinks the change by F·rmax·dt/2, which here is above one."""
+    strong = zt.SineSquared(cycles=2, frequency=2 * np.pi / 4, amplitude=1.0)
+    H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(strong)]), BASIS)
+    with pytest.raises(zt.RunError, match=r"did not converge within 100 rounds with dt = 0\.4"):
+        zt.evolve(H, ground, (0.0, 8.0), 0.4, zt.CrankNicolson())
+
+
 def test_refusals():
     H = hydrogen(zt.VelocityGauge)
     with pytest.raises(zt.Unsupported, match="AngularSplit needs light in length gauge"):

@@ -31,6 +31,19 @@ def test_complex_absorber_reflects_less_than_promised(ratio):
     assert float(grid.norm(left)) ** 2 < 0.01
 
 
+def test_the_absorber_of_a_heavy_particle():
+    """−iE_min y goes with the kinetic energy, 1/m, so that the same waves are absorbed."""
+    m = 4.0
+    light = zt.discretize(
+        zt.Model([zt.Kinetic(), zt.ComplexAbsorber(4.0)]), zt.Grid(64, 0.25)
+    ).absorber
+    heavy = zt.discretize(
+        zt.Model([zt.Kinetic(mass=m), zt.ComplexAbsorber(4.0, mass=m)]), zt.Grid(64, 0.25)
+    ).absorber
+    assert light is not None and heavy is not None
+    np.testing.assert_allclose(m * np.asarray(heavy.full()), light.full(), rtol=1e-12)
+
+
 def test_mask_absorbs_the_same_whatever_the_step():
     """M^{Δt/τ}: the loss over a run converges with Δt instead of growing with the step count."""
     grid = zt.Grid(160, 0.4)

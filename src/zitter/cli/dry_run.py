@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from zitter import runtime, solve
 from zitter.cli import memory
+from zitter.cli.running import stationary
 from zitter.cli.showing import print_json, table
 from zitter.config.case import Case
 from zitter.operators.hamiltonian import Hamiltonian
@@ -38,9 +39,9 @@ def describe(case: Case, H: Hamiltonian, plan: solve.Plan | None, as_json: bool)
             "seconds_to_run": running * plan.steps / (plan.records * context.save_every),
         }
     else:
-        solver = case.options.get("solver")
+        _, solver = stationary(case, H)
         facts["states"] = case.options.get("n", 1)
-        facts["solver"] = type(solver).__name__ if solver is not None else "chosen for the problem"
+        facts["solver"] = type(solver).__name__
     facts |= {"device_bytes": memory.available(), **runtime.describe()}
     print(table(f"{case.title or case.document.name}: dry run, nothing is written", _shown(facts)))
     if as_json:

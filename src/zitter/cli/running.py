@@ -23,6 +23,7 @@ from zitter import checks, config, io, loop, runtime, solve
 from zitter.cli import memory
 from zitter.cli.showing import numbers, print_json, print_result
 from zitter.config.case import Case, configure
+from zitter.eigensolvers import Eigensolver, recommended
 from zitter.initial import without_light
 from zitter.operators.base import Unsupported
 from zitter.operators.hamiltonian import Hamiltonian
@@ -97,6 +98,7 @@ def run(request: Request) -> int:
 def _plan(request: Request, case: Case, H: Hamiltonian) -> solve.Plan | None:
     """Everything `evolve` would refuse, before the output directory exists."""
     if case.verb == "eigenstates":
+        stationary(case, H)
         return None
     # From the command line every run says what its step size costs, unless asked not to.
     options: dict[str, Any] = {"step_check": True, **case.options}
@@ -132,9 +134,21 @@ def _compute(request: Request, case: Case, H: Hamiltonian, plan: solve.Plan | No
     return result
 
 
-def _eigenstates(request: Request, case: Case, H: Hamiltonian) -> Eigenstates:
+def stationary(case: Case, H: Hamiltonian) -> tuple[Hamiltonian, Eigensolver]:
+    """(H without light, the solver that will find its states), checked to fit."""
     with located("eigenstates"):
-        result = solve.eigenstates(without_light(H, 0.0), **case.options)
+        H = without_light(H, 0.0)
+        n = checks.integer("n", case.options.get("n", 1), 1, H.basis.size)
+    with located("eigenstates.solver"):
+        solver = case.options.get("solver") or recommended(H, n)
+        solver.check(H, n)
+    return H, solver
+
+
+def _eigenstates(request: Request, case: Case, H: Hamiltonian) -> Eigenstates:
+    H, solver = stationary(case, H)
+    with located("eigenstates"):
+        result = solve.eigenstates(H, case.options.get("n", 1), solver)
     log(request, heading(request))
     return result
 

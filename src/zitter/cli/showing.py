@@ -25,7 +25,7 @@ ERRORS = {
     "initial_residual": "residual of the initial state (hartree)",
 }
 # Entries of `info` with one value for each stationary state.
-LEVEL_ERRORS = {"error_bounds": "error bound", "box_errors": "error by the box"}
+LEVEL_ERRORS = {"error_bounds": "solver error", "box_errors": "error by the box"}
 MOST_VALUES = 16  # longer arrays are not for a table or a line of JSON
 
 

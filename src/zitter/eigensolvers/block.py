@@ -60,9 +60,56 @@ def rayleigh_ritz(overlap: jax.Array, matrix: jax.Array, count: int) -> tuple[ja
     return energies[:count], (scale[:, None] * (basis @ mix[:, :count])).astype(overlap.dtype)
 
 
-def random_block(count: int, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+class Ritz(eqx.Module):
+    """The best states φ in the span of a block, Hφ, their energies and residuals ‖Hφ − Eφ‖."""
+
+    states: jax.Array
+    images: jax.Array
+    energies: jax.Array
+    residuals: jax.Array
+
+
+def ritz(H: Hamiltonian, block: jax.Array) -> Ritz:
+    """Rayleigh–Ritz in the span of a block.
+
+    Where states became alike, so that the span has lost directions, noise takes their place; what
+    is lost even then has an infinite residual, so that nobody takes it for an eigenstate.
+    """
+    found, lost = _ritz(H, block)
+    if np.any(lost):
+        noise = random_block(block.shape[0], block.shape[1:], block.dtype, seed=21)
+        found, lost = _ritz(H, _replaced(found.states, lost, noise))
+        found = eqx.tree_at(lambda r: r.residuals, found, jnp.where(lost, jnp.inf, found.residuals))
+    return found
+
+
+@eqx.filter_jit
+def _ritz(H: Hamiltonian, block: jax.Array) -> tuple[Ritz, jax.Array]:
+    images = apply_block(H, block)
+    energies, mix = rayleigh_ritz(gram(block, block), gram(block, images), block.shape[0])
+    block, images = combine(mix, block), combine(mix, images)
+    residuals = norms(images - column(energies, block) * block)
+    return Ritz(block, images, energies, residuals), norms(block) < 0.5
+
+
+@eqx.filter_jit
+def _replaced(block: jax.Array, lost: jax.Array, noise: jax.Array) -> jax.Array:
+    """Noise that is orthogonal to the states which are left, in place of the lost ones."""
+    block = jnp.where(column(lost, block) != 0, 0, block)
+    noise = noise - combine(gram(block, noise), block)
+    return jnp.where(column(lost, block) != 0, noise / column(norms(noise), noise), block)
+
+
+def most_growth(dtype: Any, count: int) -> float:
+    """ln of how much longer one direction of a block may become than another before
+    `rayleigh_ritz` drops the latter, with some reserve.
+    """
+    return 0.7 * 0.5 * abs(float(np.log(100 * count * jnp.finfo(dtype).eps)))
+
+
+def random_block(count: int, shape: tuple[int, ...], dtype: Any, seed: int = 20) -> jax.Array:
     """Products of pseudo-random rows, one for each axis; the same each time, so runs repeat."""
-    numbers = np.random.default_rng(20)
+    numbers = np.random.default_rng(seed)
     rows = [numbers.standard_normal((count, n)).astype(dtype) for n in shape]
     return _products(rows)
 

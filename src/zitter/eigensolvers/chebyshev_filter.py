@@ -12,16 +12,14 @@ import numpy as np
 from zitter import checks, runtime
 from zitter.eigensolvers.base import Eigensolver, check_orthonormal
 from zitter.eigensolvers.block import (
+    Ritz,
     apply_block,
     block_size,
-    column,
-    combine,
     floor_of_rounding,
-    gram,
+    most_growth,
     normalized,
-    norms,
     not_converged,
-    rayleigh_ritz,
+    ritz,
 )
 from zitter.eigensolvers.preconditioners import start_block
 from zitter.operators.base import Unsupported
@@ -32,8 +30,9 @@ class ChebyshevFilter(Eigensolver):
 
     Each round replaces the block X by T_m(L)X, where L maps the unwanted part of the spectrum
     [a, b] to [−1, 1]: the Chebyshev polynomial is small there and grows fastest below it. a is the
-    highest Ritz value of the block, b a bound of the spectrum. It needs nothing but Hψ, so it
-    serves where there is no preconditioner; on grids `LOBPCG` takes far fewer applications of H.
+    highest Ritz value of the block, b a bound of the spectrum; m is `degree`, or less where a state
+    far below the others would drown them. It needs nothing but Hψ, so it serves where there is no
+    preconditioner; on grids `LOBPCG` takes far fewer applications of H.
     """
 
     tol: float = eqx.field(static=True)
@@ -68,13 +67,14 @@ class ChebyshevFilter(Eigensolver):
         block = start_block(H, block_size(n, self.guard, H.basis.size), start)
         tol = max(self.tol, floor_of_rounding(H, block))
         top = H.operator.bounds()[1]
-        energies, block, residuals = _ritz(H, block)
-        history = []
+        now, applications, history = ritz(H, block), 1, []
         for _ in range(self.max_iterations):
-            history.append(np.asarray(residuals[:n]))
+            history.append(np.asarray(now.residuals[:n]))
             if np.all(history[-1] <= tol):
                 break
-            energies, block, residuals = _filter(H, block, energies, top, self.degree)
+            degree = self.safe_degree(now, top)
+            now = ritz(H, _filter(H, now.states, now.energies, top, jnp.asarray(degree)))
+            applications += degree + 1
         else:
             raise not_converged(
                 "ChebyshevFilter", "max_iterations", self.max_iterations, history[-1], tol
@@ -82,25 +82,27 @@ class ChebyshevFilter(Eigensolver):
         info = {
             "solver": "Chebyshev-filtered subspace",
             "iterations": len(history) - 1,
-            "applications": (1 + (len(history) - 1) * (self.degree + 1)) * block.shape[0],
+            "applications": applications * block.shape[0],
             "tol": tol,
             "residual_history": np.max(history, axis=1).tolist(),
-            "next_energies": np.asarray(energies[n:]).tolist(),
+            "next_energies": np.asarray(now.energies[n:]).tolist(),
         }
-        return np.asarray(energies[:n], np.float64), normalized(H, block[:n]), info
+        return np.asarray(now.energies[:n], np.float64), normalized(H, now.states[:n]), info
+
+    def safe_degree(self, now: Ritz, top: Any) -> int:
+        """`degree`, or less where T_m would make all states of the block alike.
+
+        Below [a, b] T_m grows as cosh(m arcosh|x|), with x = −1 at a.
+        """
+        low, high, lowest = float(now.energies[-1]), float(top), float(now.energies[0])
+        growth = most_growth(now.states.dtype, len(now.energies))
+        x = max(1 + 2 * (low - lowest) / max(high - low, 1e-300), 1 + 1e-12)
+        return max(2, min(self.degree, int(growth / np.arccosh(x))))
 
 
 @eqx.filter_jit
-def _ritz(H: Any, block: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    image = apply_block(H, block)
-    energies, mix = rayleigh_ritz(gram(block, block), gram(block, image), block.shape[0])
-    block, image = combine(mix, block), combine(mix, image)
-    return energies, block, norms(image - column(energies, block) * block)
-
-
-@eqx.filter_jit
-def _filter(H: Any, block: jax.Array, energies: jax.Array, top: Any, degree: int):
-    """T_m with σ-scaling, so that the wanted components stay of order one; then Ritz vectors."""
+def _filter(H: Any, block: jax.Array, energies: jax.Array, top: Any, degree: jax.Array):
+    """T_m with σ-scaling, so that the wanted components stay of order one."""
     real = jnp.finfo(block.dtype).dtype
     low, high = energies[-1].astype(real), jnp.asarray(top).astype(real)
     center, half = 0.5 * (high + low), 0.5 * (high - low)
@@ -115,4 +117,4 @@ def _filter(H: Any, block: jax.Array, energies: jax.Array, top: Any, degree: int
         return now, after, following
 
     _, block, _ = jax.lax.fori_loop(1, degree, body, (block, first, sigma))
-    return _ritz(H, block)
+    return block

@@ -33,7 +33,8 @@ class Direct(Eigensolver):
     """LAPACK on the whole matrix: exact to rounding, for up to 8192 unknowns or a 1D banded H.
 
     With `near` it finds the n states nearest to that energy, in the interior of the spectrum, by
-    shift-invert: also on grids of up to 32768 points with finite differences.
+    shift-invert: also on grids of up to 32768 points with finite differences, where a cube of 32³
+    points takes a minute.
     """
 
     near: float | None = eqx.field(static=True)
@@ -83,14 +84,25 @@ class Direct(Eigensolver):
         return energies, _as_states(H.basis, vectors), {"solver": method}
 
     def _nearest(self, H, n, near):
-        info = {"solver": f"shift-invert near {near:g} hartree"}
+        info = {"solver": f"shift-invert near {near:g} hartree", "near": near}
         if isinstance(H.operator, RadialBlocks):
             return *nearest_of_all(H, n, near), info
         if isinstance(H.basis, SpinorBasis):
-            return *nearest_spinors(H, n, near), {"solver": "LAPACK, one κ at a time"}
+            return *nearest_spinors(H, n, near), info | {"solver": "LAPACK, one κ at a time"}
         matrix, metric = _matrices(H)
         energies, vectors = nearest(matrix, metric, n, near)
         return energies, _as_states(H.basis, vectors), info
+
+
+def has_short_form(operator: Operator) -> bool:
+    """Whether `Direct` needs no full matrix for the lowest states, whatever the size."""
+    if isinstance(operator, RadialBlocks | SpinorBlocks | Diagonal):
+        return True
+    try:
+        operator.as_banded()
+    except Unsupported:
+        return False
+    return True
 
 
 def _as_states(basis: Basis, vectors: np.ndarray) -> jax.Array:

@@ -14,16 +14,15 @@ from zitter import checks, runtime
 from zitter.bases.grid import Grid
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.block import (
-    apply_block,
     block_size,
     column,
-    combine,
-    gram,
+    floor_of_rounding,
+    most_growth,
     normalized,
     norms,
     not_converged,
     random_block,
-    rayleigh_ritz,
+    ritz,
 )
 from zitter.eigensolvers.preconditioners import with_given
 from zitter.eigensolvers.separable import potential_of
@@ -36,10 +35,6 @@ from zitter.operators.stencil import Stencil
 from zitter.operators.sums import Sum, add
 
 Stop = Literal["residual", "energy"]
-
-# Between two Rayleigh–Ritz steps every state gains up to e^10 of the lowest one, which still leaves
-# the states of a block apart in single precision.
-GROWTH = 10.0
 
 
 class ImaginaryTime(Eigensolver):
@@ -59,7 +54,8 @@ class ImaginaryTime(Eigensolver):
     T + (1 − δτE/2)V: the energy is wrong only by O(δτ²), but the residual never vanishes.
 
     `stop="residual"` ends when ‖Hψ − Eψ‖ ≤ tol, which bounds the error; `stop="energy"` is the
-    paper's rule, |ΔE| < tol from one update to the next, and may end far from the answer.
+    paper's rule, |ΔE| < tol (there 1e-7) from one update to the next, and may end far from the
+    answer.
     `coarse_levels` starts on grids of twice, four times … the spacing.
     """
 
@@ -113,7 +109,7 @@ class ImaginaryTime(Eigensolver):
             )
         deepest = float(jnp.min(potential))
         if self.dtau is None:
-            return min(0.5 * limit, 1 / max(-deepest, 1e-300))
+            return min(0.5 * limit, 0.5 / max(-deepest, 1e-300))
         if self.dtau * deepest <= -2:
             raise checks.InputError(
                 "dtau",
@@ -157,28 +153,41 @@ class ImaginaryTime(Eigensolver):
         """Energies and residuals at each Rayleigh–Ritz step, until the first n states `stop`."""
         block = block.astype(H.operator.dtype)
         update = Update.of(H, dtau)
+        tol = self.tol
+        if self.stop == "residual":
+            tol = max(tol, floor_of_rounding(H, block))
         done, updates, before = 0, 0, None
         while True:
-            energies, block, residuals = _ritz(H, block)
-            now = Moment(done, np.asarray(energies), np.asarray(residuals), block)
+            found = ritz(H, block)
+            energies, block = found.energies, found.states
+            now = Moment(done, np.asarray(energies), np.asarray(found.residuals), block)
             yield now
             if not np.all(np.isfinite(now.energies)):
                 raise checks.RunError("the states became infinite or NaN: take a smaller dtau")
-            if self.stop == "residual" and np.all(now.residuals[:n] <= self.tol):
+            if self.stop == "residual" and np.all(now.residuals[:n] <= tol):
                 return
+            change = np.inf
             if self.stop == "energy" and before is not None:
                 change = np.max(np.abs(now.energies - before)[:n]) / updates
-                if change < self.tol:
+                if change < tol:
                     return
             if done >= self.max_updates:
-                raise not_converged(
-                    "ImaginaryTime", "max_updates", self.max_updates, now.residuals[:n], self.tol
-                )
+                raise self._not_converged(change, now.residuals[:n], tol)
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
-            updates = min(self.check_every, _most_updates(now.energies, dtau))
+            updates = min(self.check_every, _most_updates(now, dtau), self.max_updates - done)
+            updates += updates % 2
             block = _advance(update, block, shifts, updates)
             done += updates
+
+    def _not_converged(self, change: float, residuals: np.ndarray, tol: float) -> checks.RunError:
+        if self.stop == "residual":
+            return not_converged("ImaginaryTime", "max_updates", self.max_updates, residuals, tol)
+        return checks.RunError(
+            f"ImaginaryTime stopped at max_updates = {self.max_updates} with the energy changing "
+            f"by {change:.1e} hartree per update, above tol = {tol:.1e}: allow more, or take a "
+            "larger tol."
+        )
 
 
 @dataclasses.dataclass
@@ -231,10 +240,11 @@ class Update(eqx.Module):
         return jax.lax.fori_loop(0, updates // 2, lambda _, psi: once(once(psi)), psi)
 
 
-def _most_updates(energies: np.ndarray, dtau: float) -> int:
+def _most_updates(now: Moment, dtau: float) -> int:
     """The even number of updates after which a block still holds as many states."""
-    spread = float(energies[-1] - energies[0]) * dtau
-    return max(2, 2 * int(GROWTH / max(2 * spread, 1e-6)))
+    spread = float(now.energies[-1] - now.energies[0]) * dtau
+    growth = most_growth(now.states.dtype, len(now.energies))
+    return max(2, 2 * int(growth / max(2 * spread, 1e-6)))
 
 
 def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: int) -> jax.Array:
@@ -257,14 +267,6 @@ def _advance_compiled(
     update: Update, block: jax.Array, shifts: jax.Array, updates: Any
 ) -> jax.Array:
     return jax.lax.map(lambda one: update.apply(one[0], one[1], updates), (block, shifts))
-
-
-@eqx.filter_jit
-def _ritz(H: Hamiltonian, block: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    image = apply_block(H, block)
-    energies, mix = rayleigh_ritz(gram(block, block), gram(block, image), block.shape[0])
-    block, image = combine(mix, block), combine(mix, image)
-    return energies, block, norms(image - energies.reshape(-1, *[1] * len(H.shape)) * block)
 
 
 def first_guess(H: Hamiltonian, n: int) -> jax.Array:

@@ -23,6 +23,7 @@ from zitter.eigensolvers.block import (
     norms,
     not_converged,
     rayleigh_ritz,
+    ritz,
 )
 from zitter.eigensolvers.preconditioners import prepare
 
@@ -88,13 +89,10 @@ class _State(eqx.Module):
     residuals: jax.Array
 
 
-@eqx.filter_jit
 def _begin(H: Any, states: jax.Array) -> _State:
-    hs = apply_block(H, states)
-    energies, mix = rayleigh_ritz(gram(states, states), gram(states, hs), states.shape[0])
-    x, hx = combine(mix, states), combine(mix, hs)
-    residuals = norms(hx - column(energies, x) * x)
-    return _State(x, hx, jnp.zeros_like(x), jnp.zeros_like(x), energies, residuals)
+    now = ritz(H, states)
+    p, hp = jnp.zeros_like(now.states), jnp.zeros_like(now.states)  # donated: not to be shared
+    return _State(now.states, now.images, p, hp, now.energies, now.residuals)
 
 
 @eqx.filter_jit(donate="all-except-first")

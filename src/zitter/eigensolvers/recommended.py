@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.chebyshev_filter import ChebyshevFilter
-from zitter.eigensolvers.direct import DENSE_LIMIT, Direct
+from zitter.eigensolvers.direct import DENSE_LIMIT, Direct, has_short_form
 from zitter.eigensolvers.lobpcg import LOBPCG
 from zitter.eigensolvers.preconditioners import can_separate
 from zitter.operators.hamiltonian import Hamiltonian
@@ -19,6 +19,6 @@ def recommended(H: Hamiltonian, n: int) -> Eigensolver:
         return Direct()
     if several_axes and can_separate(H):
         return LOBPCG()
-    if H.basis.size <= DENSE_LIMIT or not several_axes or not H.operator.bounded_below:
+    if H.basis.size <= DENSE_LIMIT or has_short_form(H.operator) or not H.operator.bounded_below:
         return Direct()
     return ChebyshevFilter()

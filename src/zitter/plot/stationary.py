@@ -60,19 +60,22 @@ def _field(ax: Axes, values: np.ndarray, names: list[str], points: list[np.ndarr
 
 
 def isosurface(eig: Eigenstates, state: int = 0, level: float = 0.1) -> Figure:
-    """Where |ψ| is `level` of its largest value, as points on the surface; color: the sign of ψ."""
+    """Where |ψ| is `level` of its largest value, as shaded points; color: the sign of ψ."""
     if len(eig.axes) != 3:
         raise checks.InputError("eig", f"must live in three dimensions, but has {len(eig.axes)}")
     state = checks.integer("state", state, 0, len(eig.energies) - 1)
     psi = np.real(np.asarray(eig.states[state]))
-    places, signs = surface_points(psi, [np.asarray(x) for x in eig.axes.values()], level)
-    figure = style.new_figure(5.0, 4.8)
+    points = [np.asarray(x) for x in eig.axes.values()]
+    places, signs = surface_points(psi, points, level)
+    figure = style.new_figure(5.4, 4.8)
     ax: Any = figure.add_subplot(projection="3d")
+    widths = np.ptp(places, axis=0)
+    cells = np.max(widths) / max(x[1] - x[0] for x in points)
     ax.scatter(
-        *places.T, c=np.where(signs > 0, style.COLORS[1], style.COLORS[0]), s=2, alpha=0.4,
-        linewidths=0,
+        *places.T, c=_shaded(psi, points, places, signs), s=(260 / cells) ** 2, linewidths=0,
+        depthshade=False,
     )  # fmt: skip
-    ax.set_box_aspect(np.ptp(places, axis=0))
+    ax.set_box_aspect(widths, zoom=0.85)  # leaves room for the label of the third axis
     for name, setter in zip(eig.axes, (ax.set_xlabel, ax.set_ylabel, ax.set_zlabel), strict=True):
         setter(f"{name} (bohr)", fontsize=8)
     ax.tick_params(labelsize=7)
@@ -81,6 +84,24 @@ def isosurface(eig: Eigenstates, state: int = 0, level: float = 0.1) -> Figure:
         fontsize=9, color=style.INK,
     )  # fmt: skip
     return figure
+
+
+def _shaded(
+    psi: np.ndarray, axes: Sequence[np.ndarray], places: np.ndarray, signs: np.ndarray
+) -> np.ndarray:
+    """The color of each point's sign, brighter where its surface looks towards a lamp."""
+    from matplotlib.colors import to_rgb
+
+    slopes = np.gradient(np.abs(psi), *axes)
+    nearest = tuple(
+        np.clip(np.round((p - x[0]) / (x[1] - x[0])).astype(int), 0, len(x) - 1)
+        for p, x in zip(places.T, axes, strict=True)
+    )
+    outward = -np.stack([slope[nearest] for slope in slopes], axis=-1)
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True) + 1e-300
+    light = 0.5 + 0.5 * outward @ np.array([0.45, -0.6, 0.66])
+    color = np.where(signs[:, None] > 0, to_rgb(style.COLORS[1]), to_rgb(style.COLORS[0]))
+    return np.clip(color * (0.45 + 0.55 * light[:, None]) + 0.35 * light[:, None] ** 4, 0, 1)
 
 
 def surface_points(

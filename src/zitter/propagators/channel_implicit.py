@@ -28,6 +28,20 @@ from zitter.propagators.schemes import Midpoint, TimeScheme
 MOST_ITERATIONS = 100
 
 
+class Course(eqx.Module):
+    """What one step leaves to the next: factors, and how the iterations went."""
+
+    solver: RadialSolver | None
+    iterations: jax.Array
+    error: jax.Array  # the sum of the last changes
+    worst: jax.Array  # the largest of them, in units of what was asked for
+
+    def after(self, iterations: Any, change: jax.Array, tol: float) -> Course:
+        change = change.astype(jnp.float64)
+        worst = jnp.maximum(self.worst, change / tol)
+        return Course(self.solver, self.iterations + iterations, self.error + change, worst)
+
+
 class ChannelCrankNicolson(Exponential):
     """What `CrankNicolson` becomes on a `SphericalBasis`; `tol` ends the iteration (relative)."""
 
@@ -54,25 +68,25 @@ class ChannelCrankNicolson(Exponential):
         radial, _ = split(H.mix([1.0], [t]))
         changes = any(_has_radial(c.at(t)) for c in H.changing)
         solver = None if changes else factor(H.basis, radial, 0.5j * real_like(dt, psi))
-        count = jnp.zeros((), jnp.int32)
-        return solver, count, jnp.zeros((), jnp.float64)
+        nothing = jnp.zeros((), jnp.float64)
+        return Course(solver, jnp.zeros((), jnp.int32), nothing, nothing)
 
     def exponential(self, operator, psi, tau, state):
         assert self.basis is not None
-        solver, count, error = state
         radial, coupling = split(operator)
+        tol = max(self.tol, 50 * float(jnp.finfo(psi.dtype).eps))  # what the precision can give
         half = 0.5j * real_like(tau, psi)
-        ready = factor(self.basis, radial, half) if solver is None else solver
+        ready = factor(self.basis, radial, half) if state.solver is None else state.solver
         image = operator.apply(psi)
         first = ready.solve(-2 * half * image)
         if coupling is None:
-            return psi + first, (solver, count + 1, error)
+            return psi + first, state.after(1, jnp.zeros(()), tol)
         scale = jnp.linalg.norm(psi)
 
         def unfinished(carry):
             _, change, done = carry
             # A growing change becomes infinite and ends here too; the loop's guard reports it.
-            return (change > self.tol) & (done < MOST_ITERATIONS) & jnp.isfinite(change)
+            return (change > tol) & (done < MOST_ITERATIONS) & jnp.isfinite(change)
 
         def improve(carry):
             delta, _, done = carry
@@ -81,10 +95,18 @@ class ChannelCrankNicolson(Exponential):
 
         start = (first, jnp.ones((), scale.dtype), jnp.zeros((), jnp.int32))
         delta, change, done = jax.lax.while_loop(unfinished, improve, start)
-        return psi + delta, (solver, count + done, error + change.astype(jnp.float64))
+        return psi + delta, state.after(done, change, tol)
 
     def report(self, state):
-        return {"iterations": state[1], "iteration_error": state[2]}
+        return {"iterations": state.iterations, "iteration_error": state.error}
+
+    def problem(self, H, state, dt):
+        if float(state.worst) <= 1:
+            return None
+        return (
+            f"The iteration between channels did not converge within {MOST_ITERATIONS} rounds with "
+            f"dt = {float(dt):.4g}: take a smaller dt, or AngularSplit, which does not iterate."
+        )
 
 
 def split(operator: Operator) -> tuple[RadialBlocks, Operator | None]:

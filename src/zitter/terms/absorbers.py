@@ -50,18 +50,21 @@ class ComplexAbsorber(Term):
     """The transmission-free absorbing potential of Manolopoulos, J. Chem. Phys. 117, 9552 (2002).
 
         V = −i E_min y(x),   y(x) = ax − bx³ + 4/(c−x)² − 4/(c+x)²,   0 ≤ x < c = 2.62206
-        a = 1 − 16/c³,  b = (1 − 17/c³)/c²,  E_min = k_min²/2,  k_min = c/(2δ·width)
+        a = 1 − 16/c³,  b = (1 − 17/c³)/c²,  E_min = k_min²/2m,  k_min = c/(2δ·width)
 
     Waves with k ≥ k_min are absorbed, with reflection below about 1 % for δ = 0.2. The rise to
-    infinity at the edge is cut at 1/(2h²), the scale of the largest kinetic energy.
+    infinity at the edge is cut at 1/(2mh²), the scale of the largest kinetic energy. `mass` is that
+    of the particle, as in `Kinetic`.
     """
 
     width: Any
     delta: Any
+    mass: Any
 
-    def __init__(self, width: float | str, delta: float = 0.2):
+    def __init__(self, width: float | str, delta: float = 0.2, mass: float | str = 1.0):
         self.width = checks.positive("width", width, "length")
         self.delta = checks.positive("delta", delta)
+        self.mass = checks.positive("mass", mass, "mass")
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         if isinstance(basis, SphericalBasis):
@@ -92,10 +95,10 @@ class ComplexAbsorber(Term):
         """E_min y at a depth of 0 … 1, cut at the scale that the spacing h can carry."""
         c = 2.62206
         a, b = 1 - 16 / c**3, (1 - 17 / c**3) / c**2
-        energy = 0.5 * (c / (2 * self.delta * self.width)) ** 2
+        energy = (c / (2 * self.delta * self.width)) ** 2 / (2 * self.mass)
         x = c * np.minimum(depth, 1 - 1e-9)
         y = a * x - b * x**3 + 4 / (c - x) ** 2 - 4 / (c + x) ** 2
-        return np.minimum(energy * y, 1 / (2 * h**2))
+        return np.minimum(energy * y, 1 / (2 * self.mass * h**2))
 
 
 class MaskAbsorber(Term):

@@ -13,11 +13,15 @@ from zitter import checks
 from zitter.bases.grid import Grid
 from zitter.cube import read_cube
 
+DATASET = "potential"  # the name to look for where none is given
 Lattice = tuple[tuple[float, float], ...]  # (first point, step) of each axis, in bohr
 
 
 def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
-    """Values from an HDF5, npz or cube file, and where they are if the file, a cube, says so."""
+    """Values from an HDF5, npz, npy or cube file, and where they are if the file, a cube, says so.
+
+    A file with one array alone needs no name for it.
+    """
     file = Path(path)
     if not file.is_file():
         raise checks.InputError("file", f'must be a readable file, but "{path}" does not exist')
@@ -25,13 +29,13 @@ def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
         case ".cube" | ".cub":
             values, axes = read_cube(file)
             return values, _lattice(axes)
-        case ".npz":
-            reader = _from_npz
+        case ".npz" | ".npy":
+            reader = _from_numpy
         case ".h5" | ".hdf5" | ".nc":
             reader = _from_hdf5
         case _:
             raise checks.InputError(
-                "file", f'must end in .h5, .hdf5, .nc, .npz or .cube, but is "{path}"'
+                "file", f'must end in .h5, .hdf5, .nc, .npz, .npy or .cube, but is "{path}"'
             )
     try:
         names, values = reader(file, dataset)
@@ -44,15 +48,21 @@ def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
     return values, None
 
 
-def _from_npz(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
+def _from_numpy(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
     """(the names in the file, the array of that name)."""
     try:
-        with np.load(file, allow_pickle=False) as data:
-            return list(data), np.asarray(data[dataset]) if dataset in data else None
-    # Text, an empty file, an npy file, one cut off and one with wrong bits, in this order.
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        data = np.load(file, allow_pickle=False)
+        if isinstance(data, np.ndarray):
+            return [DATASET], data if dataset == DATASET else None
+        with data:
+            names = list(data)
+            name = names[0] if len(names) == 1 and dataset == DATASET else dataset
+            return names, np.asarray(data[name]) if name in names else None
+    # Text, an empty file, one cut off and one with wrong bits, in this order.
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         raise checks.InputError(
-            "file", f'must be an npz file of numbers, but "{file}" is none or is damaged'
+            "file",
+            f'must be an {file.suffix[1:]} file of numbers, but "{file}" is none or is damaged',
         ) from None
 
 
@@ -61,7 +71,8 @@ def _from_hdf5(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
 
     with h5py.File(file) as data:
         names = [name for name, item in data.items() if isinstance(item, h5py.Dataset)]
-        item = data.get(dataset)
+        alone = len(names) == 1 and dataset == DATASET and dataset not in data
+        item = data.get(names[0] if alone else dataset)
         return names, np.asarray(item) if isinstance(item, h5py.Dataset) else None
 
 

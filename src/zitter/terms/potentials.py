@@ -54,6 +54,11 @@ class OneBody(Term):
         """V(r) around the origin, or `InputError` for a potential that is not central."""
 
 
+def _stacked(values: Sequence[Any]) -> Any:
+    """In NumPy where nothing is traced: before the first basis JAX is in single precision."""
+    return (jnp if any(checks.is_traced(v) for v in values) else np).stack(values)
+
+
 class Harmonic(OneBody):
     """V = ½ m Σ ω_a² (x_a − c_a)², one frequency for all axes or one for each."""
 
@@ -70,7 +75,7 @@ class Harmonic(OneBody):
         single = np.ndim(frequency) == 0
         listed = [frequency] if single else frequency
         values = [checks.positive("frequency", f, "energy") for f in listed]  # type: ignore
-        self.frequency = values[0] if single else jnp.stack(values)
+        self.frequency = values[0] if single else _stacked(values)
         self.mass = checks.positive("mass", mass, "mass")
         self.center = checks.array("center", center)
 

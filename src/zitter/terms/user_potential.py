@@ -31,7 +31,7 @@ class Potential(Term):
 
         zt.Potential(lambda x, y: x**2 * y**2)              coordinates of the grid's axes, in order
         zt.Potential(expression="0.5*x**2 + 0.1*x*sin(t)")  x, y, z (x1, x2 for two particles), t
-        zt.Potential(file="v.h5", dataset="potential")      HDF5, npz or cube, grid-shaped
+        zt.Potential(file="v.h5", dataset="potential")      HDF5, npz, npy or cube, grid-shaped
 
     A function that needs one argument more than the grid has axes is given the time as the last.
     """

@@ -1,12 +1,13 @@
 // UPDATES explicit updates in one pass over memory; `explicit_update` has the equation.
 //
 // A block owns a tile of the (y, z) plane and goes along x. Of ψ and of every update but the last it
-// keeps three planes in registers; with each new plane of ψ, update t can do the plane t − 1 behind
-// it. One warp spans the tile along z and passes neighbours from lane to lane; along y a thread has
+// keeps three planes in registers; with each new plane of ψ, update t can do the plane t behind it.
+// One warp spans the tile along z and passes neighbours from lane to lane; along y a thread has
 // ROWS rows, and the first and last of them are shown to other warps in shared memory. At the edge of
 // a tile every update loses a point, so tiles overlap, and what they share is computed twice.
 //
-// Outside of the grid ψ and g are zero, and stay zero: no update has to ask where it is.
+// Outside of the grid ψ and g are zero, and stay zero: no update has to ask where it is. What a margin
+// reads beyond its tile, and the first planes of a later update, are arbitrary; no kept point sees them.
 //
 // Given at compilation: REAL, UPDATES, VECTOR (points along z of one thread, a divisor of nz), WARPS,
 // and ROWS.

@@ -69,11 +69,6 @@ def advance_xla(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) 
     return here[1:-1, 1:-1, 1:-1]
 
 
-def update(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
-    """One update in XLA."""
-    return _interior(jnp.pad(psi, 1), g, weights)
-
-
 def _interior(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:
     """The new values inside the shell; plain slices of one array vectorize."""
     inner = psi[1:-1, 1:-1, 1:-1]

@@ -31,7 +31,7 @@ def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: int) -> j
         vector = 1 if here.shape[2] % 2 else 2
         k = tuple(np.asarray(weights, here.dtype))
         while updates:
-            kernel = compiled(here.dtype.name, min(UPDATES, updates), vector)
+            kernel = compiled(here.device.id, here.dtype.name, min(UPDATES, updates), vector)
             there = next(buffers)
             kernel.launch(here, factor, k, there)
             here, updates = there, updates - kernel.updates
@@ -40,7 +40,8 @@ def advance(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: int) -> j
 
 
 @functools.cache
-def compiled(dtype: str, updates: int, vector: int) -> Kernel:
+def compiled(device: int, dtype: str, updates: int, vector: int) -> Kernel:
+    """The kernel on the current `device`."""
     return Kernel(dtype, updates, vector)
 
 
