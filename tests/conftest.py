@@ -5,6 +5,7 @@ Environment variables are set before anything imports JAX; what the caller has s
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -19,6 +20,8 @@ hypothesis.settings.load_profile("zitter")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Thousands of compiled programs stay alive, and each full collection walks through all of them.
+    gc.set_threshold(200_000, 50, 100)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".cache" / "jax"))
     # JAX keeps only what took a second to compile; most of our programs take less and are many.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -120,6 +120,7 @@ def test_electron_gas_input(outputs, capsys):
     assert (outputs / "electron-gas" / "jastrow.h5").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:rmax", "ignore:.*too few for Z")
 def test_dirac_pulse(outputs, capsys):
     told = run("dirac-pulse", outputs, capsys)
@@ -195,6 +196,7 @@ def test_dirac_photoelectrons(capsys):
     assert push == pytest.approx(0.57, rel=0.1) and model_push == pytest.approx(0.57, rel=0.1)
 
 
+@pytest.mark.slow
 def test_quarkonium(capsys):
     rows = [re.findall(r"\d+\.\d{4}", line) for line in script("quarkonium", capsys).splitlines()]
     vacuum, isotropic, squeezed = np.asarray(rows, float)

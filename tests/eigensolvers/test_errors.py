@@ -82,6 +82,7 @@ def test_energy_errors_know_the_order_of_the_kinetic_energy():
     assert np.all(true <= errors) and errors[2] < 2 * true[2]
 
 
+@pytest.mark.slow
 def test_energy_errors_refine_where_a_coarser_grid_misses_the_nucleus():
     model, grid = zt.Model([zt.Kinetic(), zt.Coulomb(1.0)]), zt.Grid((22,) * 3, 0.7)
     found = zt.eigenstates(zt.discretize(model, grid), 1, zt.LOBPCG(tol=1e-5))

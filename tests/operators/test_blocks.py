@@ -86,7 +86,11 @@ def test_parts_with_other_phases_stay_apart():
     assert isinstance(both, Sum) and len(both.parts) == 2
 
 
-@pytest.mark.parametrize(("n", "p"), [(60, 7), (31, 3), (10, 4), (40, 1), (9, 0)])
+@pytest.mark.parametrize(
+    ("n", "p"),
+    [pytest.param(60, 7, marks=pytest.mark.slow), (31, 3), (10, 4), (9, 0)]
+    + [pytest.param(40, 1, marks=pytest.mark.slow)],
+)
 def test_radial_solver(n, p):
     # S + iX with S positive and X symmetric, as in an implicit step.
     bands = symmetric_bands(3, p, n) * 1j

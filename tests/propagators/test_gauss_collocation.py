@@ -103,7 +103,9 @@ def test_the_norm_is_kept_and_channels_may_be_packed_either_way():
         np.testing.assert_allclose(first, second, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("points", "most", "steps"), [(1, 4, 120), (3, 6, 40)])
+@pytest.mark.parametrize(
+    ("points", "most", "steps"), [(1, 4, 120), pytest.param(3, 6, 40, marks=pytest.mark.slow)]
+)
 def test_not_converged_stops_keeps_a_state_and_names_a_step(tmp_path, dipole, points, most, steps):
     H, psi = dipole
     method = zt.GaussCollocation(points, most_iterations=most)

@@ -36,6 +36,7 @@ def test_the_average_of_two_twists_is_that_of_their_exact_energies():
         assert abs(row["energy"] - energy) < 4 * row["error"]
 
 
+@pytest.mark.slow
 def test_one_failing_twist_does_not_end_the_others(monkeypatch):
     """A walker of the second twist starts at NaN; the first and third go on and are averaged."""
     gas = ElectronGas(4, 10.0, allow_open_shell=True)

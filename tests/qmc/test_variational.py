@@ -114,6 +114,7 @@ def test_a_twist_makes_complex_orbitals_with_the_right_energy():
     assert out.energy_error < 5e-4
 
 
+@pytest.mark.slow
 def test_estimators_of_the_uncorrelated_gas():
     """n(k) is a step; g of opposite spins is 1; S(k) follows from the occupied plane waves."""
     gas = ElectronGas(14, 10.0)

@@ -90,7 +90,7 @@ def coupled(gauge, pulse=PULSE, mass=1.0, grid=None):
     return zt.discretize(zt.Model([kinetic, zt.SoftCoulomb(), gauge]), grid)
 
 
-@pytest.mark.parametrize("mass", [1.0, 1.5])
+@pytest.mark.parametrize("mass", [pytest.param(1.0, marks=pytest.mark.slow), 1.5])
 @pytest.mark.parametrize("boundary", ["zero", pytest.param("periodic", marks=pytest.mark.slow)])
 def test_gauge_invariance_of_dipole_and_final_populations(boundary, mass):
     """ψ_length = e^{iA·x} ψ_velocity, and A = 0 at both ends: both runs agree to 1e-8.
