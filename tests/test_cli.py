@@ -337,7 +337,9 @@ def undisturbed(tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, capsys, how):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "zitter", "run", str(case), "--out", str(out), "-q", *STOPPED]

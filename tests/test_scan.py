@@ -100,6 +100,7 @@ def test_warns_of_the_worst_point(batch, states):
         zt.scan(ionized, batch, intensity=["1e12 W/cm^2", "1e13 W/cm^2"])
 
 
+@pytest.mark.slow
 def test_warns_of_the_wall_and_passes_derivatives():
     start = zt.eigenstates(zt.discretize(zt.Model(ATOM), BASIS), 1).states[0]
 

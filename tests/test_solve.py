@@ -210,7 +210,7 @@ def survival(amplitude, propagator, order):
     "propagator, order",
     [
         (zt.SplitOperator(2), "spectral"),
-        (zt.SplitOperator(4), "spectral"),
+        pytest.param(zt.SplitOperator(4), "spectral", marks=pytest.mark.slow),
         (zt.Lanczos(10), "spectral"),
         (zt.CrankNicolson(), 2),
         (zt.CrankNicolson(), 4),

@@ -121,7 +121,10 @@ def test_gauges_agree(exact):
 
 @pytest.mark.parametrize(
     ("method", "gauge"),
-    [(zt.CrankNicolson(), zt.VelocityGauge), (zt.AngularSplit(), zt.LengthGauge)],
+    [
+        pytest.param(zt.CrankNicolson(), zt.VelocityGauge, marks=pytest.mark.slow),
+        (zt.AngularSplit(), zt.LengthGauge),
+    ],
     ids=["implicit", "split"],
 )
 def test_every_direction_is_the_same(method, gauge):

@@ -87,6 +87,7 @@ def test_one_step_solves_the_assembled_equations():
     assert error < 1e-11 * float(H.basis.norm(psi))
 
 
+@pytest.mark.slow
 def test_the_norm_is_kept_and_channels_may_be_packed_either_way():
     """Norm in the metric to 1e-10 over a pulse; both orders of the channels give one result."""
     weights = []

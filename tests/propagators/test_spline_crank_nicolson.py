@@ -33,6 +33,7 @@ def test_same_step_as_among_the_levels(hydrogen):
     assert splines.info["residual"] < 1e-12 and splines.info["products"] >= 3 * 20
 
 
+@pytest.mark.slow
 def test_order_two(hydrogen):
     """Steps short against 1/2c² = 2.7e-5, where the order shows."""
     fine, *others = (

@@ -154,6 +154,7 @@ def test_a_dry_run_refuses_what_the_run_would(case, tmp_path, capsys, setting, s
     assert f"trap.toml: {sentence}" in error
 
 
+@pytest.mark.slow
 def test_a_run_that_only_optimizes(case, tmp_path, capsys):
     """Its course is the result: to be shown, drawn, found finished, and to start from."""
     case.write_text(GAS, encoding="utf-8")

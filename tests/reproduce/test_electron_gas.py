@@ -49,6 +49,7 @@ def test_decisions_on_correlation_energies(monkeypatch, by_vmc, by_dmc, wrong):
     assert [quantity for quantity, ok in decided.items() if not ok] == ([wrong] if wrong else [])
 
 
+@pytest.mark.slow
 def test_hartree_fock_row_of_two_electrons():
     (row,) = electron_gas._hartree_fock((("square", 2, 2, 16),))
     assert row.error is not None
