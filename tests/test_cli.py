@@ -149,6 +149,18 @@ class TestRun:
         assert code == 2
         assert "must continue the same input" in stderr
 
+    def test_dry_run_refuses_what_run_refuses(self, tmp_path, capsys):
+        case = tmp_path / "box.toml"
+        case.write_text(
+            '[basis]\ntype = "Grid"\nshape = [8, 8, 8]\nspacing = 0.4\n'
+            '[model]\nterms = [{ type = "Kinetic", order = 2 }]\n'
+            '[eigenstates]\nsolver = { type = "ImaginaryTime", dtau = 0.1 }\n'
+        )
+        for options in ((), ("--dry-run",)):
+            code, _, stderr = zitter(capsys, "run", case, "--out", tmp_path / "out", *options)
+            assert code != 0 and "eigenstates.solver.dtau: must be below the stability" in stderr
+        assert not (tmp_path / "out").exists()
+
     def test_dry_run_writes_nothing(self, case, tmp_path, capsys):
         out = tmp_path / "out"
         code, stdout, _ = zitter(capsys, "run", case, "--out", out, "--dry-run", "--json")

@@ -120,6 +120,18 @@ def choice(key: str, value: Any, allowed: Iterable[Any]) -> Any:
     return value
 
 
+def only_one(sources: dict[str, Any], usual: str) -> str:
+    """The name of the one source that is given (not None); `usual` is the key to ask for."""
+    given = [name for name, source in sources.items() if source is not None]
+    if len(given) != 1:
+        raise InputError(
+            given[-1] if given else usual,
+            f"must be the only one of {', '.join(sources)}, but the input has "
+            + (" and ".join(given) or "none"),
+        )
+    return given[0]
+
+
 def boolean(key: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(key, f"must be true or false, but is {value!r}")

@@ -57,13 +57,7 @@ class DrivenMatrix(Term):
     ):
         self.matrix = _hermitian(matrix)
         sources = {"pulse": pulse, "expression": expression, "function": function}
-        given = [name for name, source in sources.items() if source is not None]
-        if len(given) != 1:
-            raise checks.InputError(
-                given[-1] if given else "pulse",
-                "must be the only one of pulse, expression, function, but the input has "
-                + (" and ".join(given) or "none"),
-            )
+        checks.only_one(sources, "pulse")
         self.pulse = None if pulse is None else checks.instance("pulse", pulse, Field)
         if pulse is not None and not pulse.is_linear:
             raise checks.InputError("pulse", "must be linearly polarized, but is elliptic")

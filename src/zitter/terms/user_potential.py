@@ -23,7 +23,7 @@ from zitter.operators.diagonal import Diagonal
 from zitter.operators.hamiltonian import Contribution, Moving
 from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
-from zitter.terms.potential_files import Lattice, check_lattice, read_array
+from zitter.terms.potential_files import DATASET, Lattice, check_lattice, read_array
 
 
 class Potential(Term):
@@ -49,18 +49,11 @@ class Potential(Term):
         expression: str | None = None,
         array: Any = None,
         file: str | None = None,
-        dataset: str = "potential",
+        dataset: str = DATASET,
     ):
         sources = {"function": function, "expression": expression, "array": array, "file": file}
-        given = [name for name, source in sources.items() if source is not None]
-        if len(given) != 1:
-            raise checks.InputError(
-                given[-1] if given else "expression",
-                "must be the only one of function, expression, array, file, but the input has "
-                + (" and ".join(given) or "none"),
-            )
+        self.source = checks.only_one(sources, "expression")
         self.function = function
-        self.source = given[0]
         self.expression = None
         if expression is not None:
             names = ("x", "y", "z", "x1", "x2", "x3", "r", "t")
