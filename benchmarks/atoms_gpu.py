@@ -20,8 +20,8 @@ import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
-from zitter.operators.kernels import block_tridiagonal
-from zitter.operators.kernels.triton_calls import has_triton
+from zitter.linalg.kernels import block_tridiagonal
+from zitter.linalg.kernels.triton_calls import has_triton
 
 
 def bytes_per_second(size: int) -> dict[str, float]:

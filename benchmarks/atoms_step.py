@@ -35,8 +35,8 @@ from common import arguments, finish, record
 
 import zitter as zt
 from zitter.bases.bsplines import breakpoints
-from zitter.bases.spherical import multiply_rows
-from zitter.operators.radial_solver import RadialSolver
+from zitter.bases.spherical.basis import multiply_rows
+from zitter.linalg.radial_solver import RadialSolver
 
 REFERENCE_MS = 1.5
 

@@ -21,11 +21,11 @@ import numpy as np
 from common import arguments, finish, record
 
 import zitter as zt
-from zitter.bases.kinetic_balance import allowed
-from zitter.bases.spinors import spinor_table
-from zitter.operators.kronecker import legendre_moments, radial_matrices, transposed
-from zitter.operators.spinor_light import angles
-from zitter.operators.spinor_solver import SpinorSolver
+from systems.kronecker import legendre_moments, radial_matrices, transposed
+from zitter.bases.spinor.basis import spinor_table
+from zitter.bases.spinor.kinetic_balance import allowed
+from zitter.bases.spinor.light import angles
+from zitter.bases.spinor.solver import SpinorSolver
 
 MOMENT = 0.9
 STEPS = 80_000  # of the largest run in the paper

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from common import arguments, finish, record
 
 import zitter as zt
-from zitter.operators.kernels import explicit_update
+from zitter.linalg.kernels import explicit_update
 from zitter.reproduce.imaginary_time_3d import CASES, H2_PLUS
 
 EXACT_H2_PLUS = -1.102634214495

@@ -23,7 +23,8 @@ import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
-from zitter.qmc import elimination, timing
+from zitter.qmc import elimination
+from zitter.reproduce import sweep_costs
 
 
 def bytes_per_second(size: int) -> float:
@@ -33,9 +34,9 @@ def bytes_per_second(size: int) -> float:
     return 2 * size / median_seconds(lambda: add(x), 7)
 
 
-def row(case: timing.Case, found: dict[str, float], speed: float) -> dict[str, Any]:
+def row(case: sweep_costs.Case, found: dict[str, float], speed: float) -> dict[str, Any]:
     psi = case.wavefunction("bare")
-    bound = timing.determinant_traffic(psi, case.walkers) / speed
+    bound = sweep_costs.determinant_traffic(psi, case.walkers) / speed
     return {
         "N": case.gas.electrons,
         "walkers": case.walkers,
@@ -73,8 +74,8 @@ def main() -> None:
     sizes, walkers = ((54, 118), 8) if options.quick else ((118, 226, 678, 1290), 256)
     speed = bytes_per_second(2**24 if options.quick else 2**32)
     gases = [zt.qmc.ElectronGas(n, 1.0, 3, "fcc", allow_open_shell=n == 54) for n in sizes]
-    cases = [timing.Case(g, walkers, t) for t in (jnp.float64, jnp.float32) for g in gases]
-    found = timing.split(cases)
+    cases = [sweep_costs.Case(g, walkers, t) for t in (jnp.float64, jnp.float32) for g in gases]
+    found = sweep_costs.split(cases)
     rows = [row(case, times, speed) for case, times in zip(cases, found, strict=True)]
     count = len(gases)
     rows += [growth(rows[:count]), growth(rows[count:])]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.grid import Grid
+from zitter.bases.grid.basis import Grid
 from zitter.eigensolvers import Direct, Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 from zitter.solution import Eigenstates
 from zitter.solve import eigenstates
 from zitter.terms import Coulomb, Kinetic, Model, Potential, discretize

@@ -13,10 +13,10 @@ import numpy as np
 
 from zitter import checks, runtime, solution
 from zitter.bases.base import Basis
-from zitter.bases.grid import Grid
+from zitter.bases.grid.basis import Grid
 from zitter.eigensolvers import Eigensolver
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Driven, Hamiltonian
+from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.linalg.base import Unsupported
 from zitter.solve import eigenstates
 
 

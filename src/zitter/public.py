@@ -37,7 +37,9 @@ from zitter.fields import (
     Tabulated,
     Trapezoid,
 )
+from zitter.hamiltonian import Hamiltonian
 from zitter.initial import WavePacket
+from zitter.linalg import Operator, Unsupported
 from zitter.observables import (
     Acceleration,
     Density,
@@ -54,7 +56,6 @@ from zitter.observables import (
     Position,
     Surface,
 )
-from zitter.operators import Hamiltonian, Operator, Unsupported
 from zitter.propagators import (
     AngularSplit,
     Chebyshev,

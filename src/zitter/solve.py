@@ -21,10 +21,10 @@ from zitter.bases import convergence
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported, cast_reals
 from zitter.observables import edges
 from zitter.observables.base import Observable, prepared
-from zitter.operators.base import Unsupported, cast_reals
-from zitter.operators.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.solution import Eigenstates, Solution

@@ -12,7 +12,7 @@ from zitter.bases.angular import (
     spin_coefficients,
     wigner_3j,
 )
-from zitter.bases.spinors import spinor_table
+from zitter.bases.spinor.basis import spinor_table
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import zitter as zt
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.kinetic_balance import dirac_bands, doublets, overlap_bands
+from zitter.bases.spinor.kinetic_balance import dirac_bands, doublets, overlap_bands
 
 
 def random_state(basis, seed=0):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.operators.spinor_levels import SpinorLevels
+from zitter.bases.spinor.levels import SpinorLevels
 from zitter.spectra import MomentumGrid, momentum_distribution
 
 BASIS = zt.SpinorBasis(zt.RadialBSplines(32, 7, 14.0), 3)

@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse.linalg
 
 import zitter as zt
-from zitter.operators.kronecker import assembled
-from zitter.operators.spinor_levels import SpinorLevels, levels_of
+from systems.kronecker import assembled
+from zitter.bases.spinor.levels import SpinorLevels, levels_of
 from zitter.propagators import gauss_collocation
 from zitter.propagators.bicgstab import bicgstab
 

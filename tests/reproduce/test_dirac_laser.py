@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.operators.kronecker import angular_matrices
+from systems.kronecker import angular_matrices
 from zitter.reproduce import dirac_laser as paper
 from zitter.reproduce.dirac_memory import nonzero_entries, stored_bytes
 from zitter.spectra import (

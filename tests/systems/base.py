@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 from zitter.propagators.base import Propagator
 
 

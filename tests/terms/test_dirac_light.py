@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.operators import spinor_light
-from zitter.operators.kronecker import Kronecker, assembled
-from zitter.operators.spinor_light import points
+from systems.kronecker import Kronecker, assembled
+from zitter.bases.spinor import light as spinor_light
+from zitter.bases.spinor.light import points
 from zitter.terms.dirac_light import FewComponentsWarning, ResidualPotentialWarning
 
 PULSE = zt.SineSquared(

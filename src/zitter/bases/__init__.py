@@ -6,7 +6,7 @@ from zitter.bases.eigen import EigenBasis, read_eigenbasis
 from zitter.bases.grid import Grid
 from zitter.bases.levels import Levels
 from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.spinor import SpinorBasis
 
 __all__ = [
     "Basis",

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis, banded_rows
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis, banded_rows
 
 EDGE = 0.95  # of rmax; what lies beyond has reached the wall
 

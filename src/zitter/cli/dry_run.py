@@ -12,7 +12,7 @@ from zitter.cli import memory
 from zitter.cli.running import stationary
 from zitter.cli.showing import print_json, table
 from zitter.config.case import Case
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 
 
 def describe(case: Case, H: Hamiltonian, plan: solve.Plan | None, as_json: bool) -> int:

@@ -24,9 +24,9 @@ from zitter.cli import memory
 from zitter.cli.showing import numbers, print_json, print_result
 from zitter.config.case import Case, configure
 from zitter.eigensolvers import Eigensolver, recommended
+from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 from zitter.solution import Eigenstates, Solution, load
 
 

@@ -13,8 +13,8 @@ from zitter.bases.base import Basis
 from zitter.config.document import Document
 from zitter.config.objects import Builder, classes, unknown
 from zitter.fields import Field
+from zitter.hamiltonian import Hamiltonian
 from zitter.initial import InitialState
-from zitter.operators.hamiltonian import Hamiltonian
 from zitter.terms import Model, discretize
 
 SETTINGS = ("precision", "device", "mesh")

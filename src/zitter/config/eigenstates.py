@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from zitter import checks
-from zitter.bases.eigen import EigenBasis, read_eigenbasis
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.eigen.basis import EigenBasis, read_eigenbasis
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers import eigenbasis
 from zitter.terms import Model, discretize
 

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 
 
 class Eigensolver(eqx.Module):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 
 
 class Precondition(eqx.Module):

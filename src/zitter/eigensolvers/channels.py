@@ -10,13 +10,13 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers.shift_invert import nearest
 from zitter.eigensolvers.sparse import sparse_bands
-from zitter.operators.base import Unsupported
-from zitter.operators.blocks import RadialBlocks
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
+from zitter.linalg.blocks import RadialBlocks
 
 
 def channel_blocks(H: Hamiltonian) -> tuple[SphericalBasis, RadialBlocks]:

@@ -22,7 +22,7 @@ from zitter.eigensolvers.block import (
     ritz,
 )
 from zitter.eigensolvers.preconditioners import start_block
-from zitter.operators.base import Unsupported
+from zitter.linalg.base import Unsupported
 
 
 class ChebyshevFilter(Eigensolver):

@@ -14,11 +14,11 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.kinetic_balance import overlap_bands, polynomial
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_blocks import SpinorBlocks
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.kinetic_balance import overlap_bands, polynomial
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 
 
 def spinor_blocks(H: Hamiltonian) -> tuple[SpinorBasis, SpinorBlocks]:

@@ -13,17 +13,17 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.channels import lowest_of_all, nearest_of_all
 from zitter.eigensolvers.dirac import lowest_electrons, nearest_spinors
 from zitter.eigensolvers.shift_invert import nearest
 from zitter.eigensolvers.sparse import as_sparse, sparse_metric
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.blocks import RadialBlocks
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_blocks import SpinorBlocks
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.diagonal import Diagonal
 
 DENSE_LIMIT = 8192
 SPARSE_LIMIT = 32768  # the factors of a cube of 32³ points take 1 GB with order 4

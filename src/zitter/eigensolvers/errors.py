@@ -8,14 +8,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers.radial_box import radial_box_errors
 from zitter.eigensolvers.separable import has_kinetic_part, potential_of
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spectral import Spectral
-from zitter.operators.stencil import Stencil
-from zitter.operators.sums import Sum
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.spectral import Spectral
+from zitter.linalg.stencil import Stencil
+from zitter.linalg.sums import Sum
 
 WORTH_A_WARNING = 1e-4  # hartree of box error
 

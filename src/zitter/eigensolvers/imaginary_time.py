@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases.grid import Grid
+from zitter.bases.grid.basis import Grid
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.block import (
     block_size,
@@ -27,12 +27,12 @@ from zitter.eigensolvers.block import (
 from zitter.eigensolvers.preconditioners import with_given
 from zitter.eigensolvers.separable import potential_of
 from zitter.eigensolvers.transfer import coarser, prolong
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.kernels import explicit_update
-from zitter.operators.stencil import Stencil
-from zitter.operators.sums import Sum, add
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.kernels import explicit_update
+from zitter.linalg.stencil import Stencil
+from zitter.linalg.sums import Sum, add
 
 Stop = Literal["residual", "energy"]
 

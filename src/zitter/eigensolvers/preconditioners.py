@@ -16,8 +16,8 @@ from zitter.eigensolvers.separable import (
     separate_for,
     start_vectors,
 )
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 
 LONGEST_AXIS = 2048  # beyond, diagonalizing one axis as a dense matrix costs more than it saves
 

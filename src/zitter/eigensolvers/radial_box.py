@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.blocks import RadialBlocks
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.blocks import RadialBlocks
 
 POWERS = 4  # of r − rmax in the potential near the wall
 MARGIN = 1.05  # the formula is of first order in the shift: it was off by 2 % at most, or too high

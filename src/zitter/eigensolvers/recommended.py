@@ -7,7 +7,7 @@ from zitter.eigensolvers.chebyshev_filter import ChebyshevFilter
 from zitter.eigensolvers.direct import DENSE_LIMIT, Direct, has_short_form
 from zitter.eigensolvers.lobpcg import LOBPCG
 from zitter.eigensolvers.preconditioners import can_separate
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 
 SMALL = 1024  # unknowns that LAPACK treats in the time an iterative solver needs to compile
 

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse.linalg
 
 from zitter import checks
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.sparse import as_sparse, sparse_metric
-from zitter.operators.base import Unsupported
+from zitter.linalg.base import Unsupported
 
 
 class Resonances(Eigensolver):

@@ -19,12 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from zitter.bases.grid import Grid
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spectral import Fourier, Spectral, along_axis
-from zitter.operators.stencil import Stencil
-from zitter.operators.sums import Sum, part_of_kind
+from zitter.bases.grid.basis import Grid
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.spectral import Fourier, Spectral, along_axis
+from zitter.linalg.stencil import Stencil
+from zitter.linalg.sums import Sum, part_of_kind
 
 MEAN_FIELD_ROUNDS = 6
 START_SPACE = 216  # functions in the space of the start vectors: one small dense eigenproblem

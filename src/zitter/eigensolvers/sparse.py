@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sparse
 
 from zitter.bases.base import Basis
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.banded import Banded
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.blocks import AngularCoupling, RadialBlocks
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.stencil import Stencil
-from zitter.operators.sums import Sum
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.linalg.banded import Banded
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.blocks import AngularCoupling, RadialBlocks
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.stencil import Stencil
+from zitter.linalg.sums import Sum
 
 
 def as_sparse(operator: Operator) -> Any:

@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.grid import Grid
+from zitter.bases.grid.basis import Grid
 from zitter.eigensolvers.separable import potential_of
-from zitter.operators.base import Operator
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spectral import Fourier, Spectral, along_axis
-from zitter.operators.stencil import Stencil
-from zitter.operators.sums import Sum, add
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.spectral import Fourier, Spectral, along_axis
+from zitter.linalg.stencil import Stencil
+from zitter.linalg.sums import Sum, add
 
 
 def interpolation(fine: Grid, coarse: Grid, axis: int) -> np.ndarray:

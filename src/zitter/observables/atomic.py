@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.base import Basis
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported
 from zitter.terms import atomic
 
 AtomicBasis = SphericalBasis | EigenBasis

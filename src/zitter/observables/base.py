@@ -17,9 +17,9 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid import Grid
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.grid.basis import Grid
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 
 
 class Observable(eqx.Module):

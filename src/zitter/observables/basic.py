@@ -10,10 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.linalg.base import real_like
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import add, part_of_kind
 from zitter.observables import atomic, spinor
 from zitter.observables.base import (
     Observable,
@@ -22,10 +26,6 @@ from zitter.observables.base import (
     require_grid,
     vector_dims,
 )
-from zitter.operators.base import real_like
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Driven, Hamiltonian
-from zitter.operators.sums import add, part_of_kind
 from zitter.terms.kinetic import momentum
 
 

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from zitter.bases import convergence
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
 
 # Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
 LIMIT = 1e-6

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable
-from zitter.operators.base import Unsupported
 
 
 def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases import angular
-from zitter.bases.kinetic_balance import Doublets, doublets, potential_bands
-from zitter.bases.spherical import cosine
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.spherical.basis import cosine
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.kinetic_balance import Doublets, doublets, potential_bands
 from zitter.observables.base import Observable, require_basis
-from zitter.operators.spinor_blocks import SpinorBlocks
 
 
 class KappaPopulations(Observable):

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spherical import SphericalBasis, multiply_rows
+from zitter.bases.spherical.basis import SphericalBasis, multiply_rows
+from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable
-from zitter.operators.base import Unsupported
 from zitter.terms.light import gauges
 
 

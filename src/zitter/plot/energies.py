@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zitter.bases.base import Basis
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.sums import part_of_kind
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import part_of_kind
 from zitter.plot import radial, style
 from zitter.plot.densities import on_grid
 from zitter.plot.diagrams import level_diagram, spread

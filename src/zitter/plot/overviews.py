@@ -9,8 +9,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.fields import Field
+from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
-from zitter.operators.hamiltonian import Hamiltonian
 from zitter.plot import radial, style
 from zitter.plot.courses import drawable, one
 from zitter.plot.densities import density, final_density, on_grid, recorded

@@ -8,8 +8,8 @@ import numpy as np
 
 from zitter import checks, units
 from zitter.bases.base import Basis
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.plot import style
 from zitter.solution import Eigenstates, Solution
 

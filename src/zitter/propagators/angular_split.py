@@ -20,11 +20,11 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.base import Unsupported, real_like
-from zitter.operators.blocks import AngularCoupling
-from zitter.operators.hamiltonian import Driven, Hamiltonian
-from zitter.operators.sums import Sum
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.linalg.base import Unsupported, real_like
+from zitter.linalg.blocks import AngularCoupling
+from zitter.linalg.sums import Sum
 from zitter.propagators.base import Propagator
 from zitter.propagators.channel_implicit import factor, require_static
 from zitter.terms.atomic import radial_bands

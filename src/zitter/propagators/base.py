@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Operator, Unsupported, real_like, total
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported, real_like, total
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
 
 State = Any  # a pytree of arrays

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_light import SpinorLight
+from zitter.bases.spinor.light import SpinorLight
+from zitter.hamiltonian import Hamiltonian
 
 
 class Solved(NamedTuple):

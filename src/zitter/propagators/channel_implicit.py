@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.base import Operator, Unsupported, real_like
-from zitter.operators.blocks import RadialBlocks
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.radial_solver import RadialSolver
-from zitter.operators.sums import Sum, add
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.radial_solver import RadialSolver
+from zitter.linalg.sums import Sum, add
 from zitter.propagators.base import Exponential
 from zitter.propagators.schemes import Midpoint, TimeScheme
 

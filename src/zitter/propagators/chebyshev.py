@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import jv
 
 from zitter import checks
-from zitter.operators.base import real_like
+from zitter.linalg.base import real_like
 from zitter.propagators.base import (
     Exponential,
     minus_i,

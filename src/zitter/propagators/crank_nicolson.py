@@ -6,13 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.banded import Banded
-from zitter.operators.banded_solver import BandedSolver
-from zitter.operators.base import Unsupported, real_like
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.banded import Banded
+from zitter.linalg.banded_solver import BandedSolver
+from zitter.linalg.base import Unsupported, real_like
 from zitter.propagators.base import Exponential
 from zitter.propagators.channel_implicit import ChannelCrankNicolson
 from zitter.propagators.eigen_crank_nicolson import EigenCrankNicolson

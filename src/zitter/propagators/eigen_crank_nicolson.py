@@ -15,10 +15,10 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import Unsupported, real_like
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.sums import add
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported, real_like
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import add
 from zitter.propagators.base import Propagator
 from zitter.propagators.bicgstab import Course, bicgstab
 

@@ -25,11 +25,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Operator, Unsupported, real_like
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_levels import SpinorLevels, levels_of
-from zitter.operators.sums import add
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.levels import SpinorLevels, levels_of
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.sums import add
 from zitter.propagators.base import Propagator
 from zitter.propagators.bicgstab import (
     Course,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import Operator, real_like
+from zitter.linalg.base import Operator, real_like
 from zitter.propagators.base import (
     ErrorSum,
     Exponential,

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks, runtime
-from zitter.operators.base import Unsupported, real_like, total
-from zitter.operators.dense import matrix_vector
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.sums import add
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported, real_like, total
+from zitter.linalg.dense import matrix_vector
+from zitter.linalg.sums import add
 from zitter.propagators.base import (
     Propagator,
     check_stability,

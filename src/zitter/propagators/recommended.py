@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Unsupported
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 from zitter.propagators.angular_split import AngularSplit
 from zitter.propagators.base import Propagator
 from zitter.propagators.crank_nicolson import CrankNicolson

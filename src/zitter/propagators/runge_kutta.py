@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import real_like
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import real_like
 from zitter.propagators.base import (
     ErrorSum,
     Propagator,

@@ -17,12 +17,12 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Unsupported, real_like
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_blocks import SpinorBlocks
-from zitter.operators.spinor_solver import SpinorSolver
-from zitter.operators.sums import add
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.solver import SpinorSolver
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported, real_like
+from zitter.linalg.sums import add
 from zitter.propagators.base import Propagator
 from zitter.propagators.bicgstab import (
     Course,

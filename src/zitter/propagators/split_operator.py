@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import Operator, Unsupported, real_like
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spectral import Spectral
-from zitter.operators.sums import Sum, part_of_kind
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.spectral import Spectral
+from zitter.linalg.sums import Sum, part_of_kind
 from zitter.propagators.base import Exponential, require_orthonormal
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.operators.base import Operator
+from zitter.linalg.base import Operator
 from zitter.propagators.base import (
     ErrorSum,
     Exponential,

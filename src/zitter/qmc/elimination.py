@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from zitter.operators.kernels import triton_calls
+from zitter.linalg.kernels import triton_calls
 from zitter.qmc.slater import replace_row
 
 

@@ -24,8 +24,8 @@ from zitter import io, loop, runtime
 from zitter.bases import RadialBSplines, SpinorBasis
 from zitter.eigensolvers import spinor_states
 from zitter.fields import SineSquared
+from zitter.hamiltonian import Hamiltonian
 from zitter.observables import KappaPopulations, Momentum, Norm, Populations
-from zitter.operators import Hamiltonian
 from zitter.propagators import CrankNicolson, GaussCollocation, Propagator
 from zitter.reproduce.dirac_memory import memory_rows
 from zitter.reproduce.report import Report, Row

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from zitter.bases import RadialBSplines, SpinorBasis, angular
-from zitter.operators.spinor_light import WORKSPACE, SpinorLight, points
+from zitter.bases.spinor.light import WORKSPACE, SpinorLight, points
 from zitter.reproduce.report import Row
 
 

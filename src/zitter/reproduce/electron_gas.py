@@ -25,9 +25,9 @@ from zitter.qmc import (
     U,
     dmc,
     optimize,
-    timing,
     vmc,
 )
+from zitter.reproduce import sweep_costs
 from zitter.reproduce.report import Report, Row
 
 # Sizes of the paper's Figs. 2–7.
@@ -74,11 +74,11 @@ def run(full: bool = False, out: Path | None = None, progress: bool = False) -> 
     cases = []
     for n, dimension, lattice, walkers in sizes:
         gas = ElectronGas(n, 1.0, dimension, lattice)
-        cases.append(timing.Case(gas, walkers, jnp.float64, energy=False))
+        cases.append(sweep_costs.Case(gas, walkers, jnp.float64, energy=False))
         # Of the small run only the whole sweep is measured in both precisions.
-        kinds = tuple(timing.KINDS) if full else ("u_p",)
-        cases.append(timing.Case(gas, walkers, jnp.float32, kinds=kinds, energy=False))
-    costs = timing.split(cases)
+        kinds = tuple(sweep_costs.KINDS) if full else ("u_p",)
+        cases.append(sweep_costs.Case(gas, walkers, jnp.float32, kinds=kinds, energy=False))
+    costs = sweep_costs.split(cases)
     for case, found in zip(cases, costs, strict=True):
         rows += _cost_rows(case, found)
     if full:
@@ -214,12 +214,12 @@ def _correlated(rs: float, samples: dict[str, Samples], progress: bool) -> list[
     ]  # fmt: skip
 
 
-def _label(case: timing.Case) -> str:
+def _label(case: sweep_costs.Case) -> str:
     precision = "double" if case.dtype == jnp.float64 else "single"
     return f"{case.gas.dimension}D, N = {case.gas.electrons}, {precision}"
 
 
-def _cost_rows(case: timing.Case, found: dict[str, float]) -> list[Row]:
+def _cost_rows(case: sweep_costs.Case, found: dict[str, float]) -> list[Row]:
     rows = []
     for part in ("sweep_bare", "sweep_u", "sweep_u_p", "u", "p", "ewald"):
         if part not in found:
@@ -238,7 +238,7 @@ def _cost_rows(case: timing.Case, found: dict[str, float]) -> list[Row]:
     return rows
 
 
-def _growth(cases: list[timing.Case], costs: list[dict[str, float]]) -> list[Row]:
+def _growth(cases: list[sweep_costs.Case], costs: list[dict[str, float]]) -> list[Row]:
     """The power of N with which the time of a sweep of the three-dimensional gas grows."""
     rows = []
     for dtype in (jnp.float64, jnp.float32):
@@ -259,7 +259,7 @@ def _growth(cases: list[timing.Case], costs: list[dict[str, float]]) -> list[Row
 def _figures(
     out: Path,
     samples: dict[str, Samples],
-    cases: list[timing.Case],
+    cases: list[sweep_costs.Case],
     costs: list[dict[str, float]],
 ) -> list[str]:
     from zitter.plot import montecarlo, style

@@ -22,8 +22,8 @@ import numpy as np
 from zitter import runtime
 from zitter.bases import Grid
 from zitter.eigensolvers import Direct
+from zitter.hamiltonian import Hamiltonian
 from zitter.observables import InstantaneousPopulations, Norm
-from zitter.operators import Hamiltonian
 from zitter.propagators import (
     Chebyshev,
     CommutatorFree4,

@@ -42,7 +42,7 @@ from zitter import checks, runtime
 from zitter.accuracy import energy_errors
 from zitter.bases import Grid
 from zitter.eigensolvers import LOBPCG, ImaginaryTime
-from zitter.operators import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 from zitter.reproduce.report import Report, Row
 from zitter.solve import eigenstates
 from zitter.terms import Coulomb, Harmonic, Kinetic, Model, Potential, discretize

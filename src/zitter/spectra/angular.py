@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.continuum import amplitudes
 
 

@@ -19,7 +19,7 @@ from scipy.special import loggamma
 
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.window import channel_parts, lapack_bands
 
 

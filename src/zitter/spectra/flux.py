@@ -19,7 +19,7 @@ from scipy.special import spherical_jn
 
 from zitter import checks
 from zitter.bases.convergence import ConvergenceWarning
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.fields import Field
 from zitter.solution import Solution
 from zitter.spectra.angular import AngularSpectrum, spherical_harmonic

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.eigen import EigenBasis
+from zitter.bases.eigen.basis import EigenBasis
 from zitter.spectra.quality import check_lmax
 
 

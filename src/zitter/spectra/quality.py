@@ -8,8 +8,8 @@ from typing import Any
 
 from zitter import checks, units
 from zitter.bases.convergence import ConvergenceWarning, last_l_population, warn_of_small_lmax
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.fields import Field
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from zitter import checks
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.hamiltonian import Hamiltonian
-from zitter.operators.spinor_levels import SpinorLevels, levels_of
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.levels import SpinorLevels, levels_of
+from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.photoelectron import EnergySpectrum
 
 

@@ -17,9 +17,9 @@ import scipy.linalg
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.convergence import ConvergenceWarning
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.blocks import RadialBlocks
-from zitter.operators.hamiltonian import Hamiltonian
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.blocks import RadialBlocks
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
 from zitter.spectra.quality import check_lmax
 

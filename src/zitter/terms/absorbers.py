@@ -10,13 +10,13 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.operators.blocks import RadialBlocks, banded_product
-from zitter.operators.channel_matrices import ChannelMatrices
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Absorbing, Contribution, Mask
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.hamiltonian import Absorbing, Contribution, Mask
+from zitter.linalg.blocks import RadialBlocks, banded_product
+from zitter.linalg.channel_matrices import ChannelMatrices
+from zitter.linalg.diagonal import Diagonal
 from zitter.terms.atomic import radial_blocks
 from zitter.terms.base import Term, unsupported
 

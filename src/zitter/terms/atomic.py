@@ -17,14 +17,14 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.kinetic_balance import doublets, potential_bands
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.blocks import AngularCoupling, DipoleBlocks, RadialBlocks
-from zitter.operators.spinor_blocks import SpinorBlocks
-from zitter.operators.sums import add
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.kinetic_balance import doublets, potential_bands
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.blocks import AngularCoupling, DipoleBlocks, RadialBlocks
+from zitter.linalg.sums import add
 
 
 @functools.lru_cache(maxsize=64)

@@ -15,11 +15,11 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Contribution
+from zitter.linalg.diagonal import Diagonal
 from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
 

@@ -12,15 +12,15 @@ import jax
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.operators.base import Operator, Unsupported
-from zitter.operators.hamiltonian import (
+from zitter.hamiltonian import (
     Absorbing,
     Contribution,
     Hamiltonian,
     Mask,
     TimeDependent,
 )
-from zitter.operators.sums import add
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.sums import add
 
 
 class Term(eqx.Module):

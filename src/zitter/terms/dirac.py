@@ -17,16 +17,16 @@ import scipy.linalg
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines, dense_matrix
-from zitter.bases.kinetic_balance import (
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.kinetic_balance import (
     dirac_bands,
     doublets,
     overlap_bands,
     potential_bands,
 )
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import total
-from zitter.operators.hamiltonian import Contribution
-from zitter.operators.spinor_blocks import SpinorBlocks
+from zitter.hamiltonian import Contribution
+from zitter.linalg.base import total
 from zitter.terms.base import Term, unsupported
 
 WORTH_A_WARNING = 1e-4  # relative error of 1s½

@@ -28,13 +28,13 @@ from scipy.special import factorial2, spherical_jn
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.spinor.light import SpinorLight, points
 from zitter.fields import Field, FieldSum, SineSquared, polarization
 from zitter.fields.base import RESIDUAL_SHARE
 from zitter.fields.pulse import CarrierPulse
-from zitter.operators.base import cast_reals
-from zitter.operators.hamiltonian import Contribution, Driven, TimeDependent
-from zitter.operators.spinor_light import SpinorLight, points
+from zitter.hamiltonian import Contribution, Driven, TimeDependent
+from zitter.linalg.base import cast_reals
 from zitter.terms.base import Term, unsupported
 from zitter.terms.dirac import SmallBoxWarning
 

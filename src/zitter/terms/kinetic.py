@@ -9,14 +9,14 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import Operator
-from zitter.operators.hamiltonian import Contribution
-from zitter.operators.spectral import Fourier, PaddedMomentum, Sine, Spectral
-from zitter.operators.stencil import Stencil, first_derivative, second_derivative
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Contribution
+from zitter.linalg.base import Operator
+from zitter.linalg.spectral import Fourier, PaddedMomentum, Sine, Spectral
+from zitter.linalg.stencil import Stencil, first_derivative, second_derivative
 from zitter.terms.atomic import radial_blocks
 from zitter.terms.base import Term, unsupported
 

@@ -15,8 +15,8 @@ from zitter.bases.base import Basis
 from zitter.bases.levels import Levels
 from zitter.expressions import Expression
 from zitter.fields import Field
-from zitter.operators.dense import Dense
-from zitter.operators.hamiltonian import Contribution, Driven
+from zitter.hamiltonian import Contribution, Driven
+from zitter.linalg.dense import Dense
 from zitter.terms.base import Term, unsupported
 
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen import EigenBasis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.fields import Field, FieldSum, polarization
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution, Driven, Hamiltonian
-from zitter.operators.sums import add
+from zitter.hamiltonian import Contribution, Driven, Hamiltonian
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import add
 from zitter.terms import atomic
 from zitter.terms.base import Term, unsupported
 from zitter.terms.kinetic import ORDERS, Order, momentum

@@ -15,8 +15,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.hamiltonian import Contribution
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Contribution
 from zitter.terms.dirac import check_finite_nucleus
 from zitter.terms.potentials import OneBody
 

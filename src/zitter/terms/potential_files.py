@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zitter import checks
-from zitter.bases.grid import Grid
+from zitter.bases.grid.basis import Grid
 from zitter.cube import read_cube
 
 DATASET = "potential"  # the name to look for where none is given

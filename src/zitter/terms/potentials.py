@@ -13,12 +13,12 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
-from zitter.operators.base import real_like, total
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution, Moving
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
+from zitter.hamiltonian import Contribution, Moving
+from zitter.linalg.base import real_like, total
+from zitter.linalg.diagonal import Diagonal
 from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
 from zitter.terms.dirac import check_point_nucleus

@@ -17,9 +17,9 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid import Grid
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution
+from zitter.bases.grid.basis import Grid
+from zitter.hamiltonian import Contribution
+from zitter.linalg.diagonal import Diagonal
 from zitter.terms.base import Term, unsupported
 from zitter.terms.singularity import regularized
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid import Grid
-from zitter.bases.spherical import SphericalBasis
-from zitter.bases.spinors import SpinorBasis
+from zitter.bases.grid.basis import Grid
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.expressions import Expression
-from zitter.operators.base import cast_reals
-from zitter.operators.diagonal import Diagonal
-from zitter.operators.hamiltonian import Contribution, Moving
+from zitter.hamiltonian import Contribution, Moving
+from zitter.linalg.base import cast_reals
+from zitter.linalg.diagonal import Diagonal
 from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
 from zitter.terms.potential_files import DATASET, Lattice, check_lattice, read_array

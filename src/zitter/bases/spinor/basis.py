@@ -1,0 +1,292 @@
+"""Relativistic basis: ψ = Σ_κμ r⁻¹ (P_κμ(r) X_κμ, i Q_κμ(r) X_−κμ).
+
+    zt.SpinorBasis(radial, kappa_max=3)              every κ = ±1 … ±3 and |μ| < |κ|
+    zt.SpinorBasis(radial, 40, mu_max=10.5)          only |μ| ≤ 10.5
+
+Coefficients have the shape (channels, 2n): one row for each pair (κ, μ), and in it unknown 2i + b
+for spline i of block b + 1 (`kinetic_balance.py`). The overlap S(κ) = s0 + κs1 + κ²s2 is banded in
+each channel.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, units
+from zitter.bases import angular
+from zitter.bases.base import Basis
+from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.spinor.kinetic_balance import (
+    allowed,
+    balanced,
+    overlap_bands,
+    polynomial,
+    refined_knots,
+)
+
+
+class SpinorBasis(Basis):
+    """Dual-kinetic-balance B-splines ⊗ spherical spinors, packed over (κ, μ).
+
+    `c` is the speed of light, for the limit without relativity. `order` says how the channels
+    follow each other: κ = −1, 1, −2, 2, … with μ rising inside ("kappa"), or μ rising with κ
+    inside ("mu"); results do not depend on it.
+    """
+
+    radial: RadialBSplines = eqx.field(static=True)
+    kappa_max: int = eqx.field(static=True)
+    mu_max: float = eqx.field(static=True)
+    c: float = eqx.field(static=True)
+    order: Literal["kappa", "mu"] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        radial: RadialBSplines,
+        kappa_max: int,
+        mu_max: float | None = None,
+        c: float = units.SPEED_OF_LIGHT,
+        order: Literal["kappa", "mu"] = "kappa",
+    ):
+        self.radial = checks.instance("radial", radial, RadialBSplines)
+        if radial.scaling is not None or radial.outer != "zero":
+            raise checks.InputError(
+                "radial", 'must have no exterior scaling and end with outer = "zero" for spinors'
+            )
+        if radial.degree < 3:
+            raise checks.InputError(
+                "radial.degree", f"must be at least 3 for spinors, but is {radial.degree}"
+            )
+        self.kappa_max = checks.integer("kappa_max", kappa_max, 1)
+        self.mu_max = _largest_mu(mu_max, self.kappa_max)
+        self.c = float(checks.positive("c", c))
+        self.order = checks.choice("order", order, ("kappa", "mu"))
+
+    @property
+    def _channels(self) -> _Channels:
+        return _channels(self.kappa_max, self.mu_max, self.order)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self._channels.kappas), 2 * self.radial.n)
+
+    @property
+    def kappas(self) -> np.ndarray:
+        """κ of each channel."""
+        return self._channels.kappas
+
+    @property
+    def mus(self) -> np.ndarray:
+        """μ of each channel."""
+        return self._channels.mus
+
+    @property
+    def distinct_kappas(self) -> np.ndarray:
+        """−1, 1, −2, 2, …: the first axis of what `by_kappa` gives."""
+        return _distinct(self.kappa_max)
+
+    @property
+    def mask(self) -> np.ndarray:
+        """1 for unknowns in use and 0 for those held at zero (of the first two), (κ, 2n)."""
+        return allowed(self.distinct_kappas, self.radial.n)
+
+    def channel(self, kappa: int, mu: float) -> int:
+        """The row of channel (κ, μ)."""
+        found = np.nonzero((self.kappas == kappa) & (self.mus == mu))[0]
+        if len(found) == 0:
+            raise checks.InputError(
+                "kappa", f"must be a channel of the basis, but is ({kappa}, {mu})"
+            )
+        return int(found[0])
+
+    @property
+    def channels_by_kappa(self) -> np.ndarray:
+        """The channel of (distinct κ, μ), or the number of channels where there is none."""
+        return self._channels.grouped
+
+    def by_kappa(self, psi: jax.Array) -> jax.Array:
+        """(channels, …) → (distinct κ, μ, …); places without a channel hold zeros."""
+        zero = jnp.zeros((1, *psi.shape[1:]), psi.dtype)
+        return jnp.concatenate([psi, zero])[self._channels.grouped]
+
+    def packed(self, grouped: jax.Array) -> jax.Array:
+        """(distinct κ, μ, …) → (channels, …)."""
+        flat = grouped.reshape(-1, *grouped.shape[2:])
+        return flat[self._channels.places]
+
+    @property
+    def orthonormal(self) -> bool:
+        return False
+
+    def overlap_matrices(self, dtype: Any = np.float64) -> jax.Array:
+        """Bands of S(κ) for the distinct κ; one on the diagonal of unknowns held at zero."""
+        coefficients = jnp.asarray(overlap_bands(self.radial, self.c))
+        # Without the barrier the compiler would work out (and store) the matrices of all κ.
+        coefficients = jax.lax.optimization_barrier(coefficients)
+        bands = masked(polynomial(coefficients, self.distinct_kappas), self.mask)
+        p = bands.shape[1] // 2
+        return bands.at[:, p, :2].add(1 - self.mask[:, :2]).astype(dtype)
+
+    def overlap(self, psi: jax.Array) -> jax.Array:
+        bands = self.overlap_matrices(_precision_of(psi))
+        return self.packed(banded_product(bands[:, None], self.by_kappa(psi)))
+
+    def solve_overlap(self, image: jax.Array) -> jax.Array:
+        """S⁻¹ by a Cholesky decomposition for each κ: right for single products, not for loops."""
+        bands = self.overlap_matrices(_precision_of(image))
+
+        def solve(pair):
+            matrix, rows = pair
+            factor = jax.scipy.linalg.cho_factor(_dense(matrix))
+            parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]).T
+            parts = jax.scipy.linalg.cho_solve(factor, parts).T
+            return jax.lax.complex(parts[: len(rows)], parts[len(rows) :])
+
+        complex_image = image.astype(jnp.result_type(image, jnp.complex64))
+        solution = self.packed(jax.lax.map(solve, (bands, self.by_kappa(complex_image))))
+        return solution if jnp.iscomplexobj(image) else jnp.real(solution)
+
+    def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
+        return jnp.vdot(bra, image)
+
+    def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
+        return jnp.vdot(bra, self.overlap(ket))
+
+    def axes(self) -> dict[str, Any]:
+        splines = np.repeat(self.radial.centers, 2)
+        return {"channel": np.arange(self.shape[0]), "unknown": splines}
+
+    def radial_values(self, psi: jax.Array, r: Any) -> tuple[jax.Array, jax.Array]:
+        """P and Q at the radii r, each (channels, len(r))."""
+        u, slope = (splines(self.radial).evaluate(r, d)[:, : self.radial.n] for d in range(2))
+        slope, ratio = slope / (2 * self.c), u / (2 * self.c * np.asarray(r)[:, None])
+        kappa = jnp.asarray(self.kappas)[:, None]
+        a, b, d = balanced(psi, self.kappas)
+        P = a @ u.T + b @ slope.T - (kappa * b) @ ratio.T
+        Q = b @ u.T + d @ slope.T + (kappa * d) @ ratio.T
+        return P, Q
+
+    def spinor_values(self, psi: jax.Array, r: Any, theta: Any) -> tuple[np.ndarray, jax.Array]:
+        """m and the four components, ψ_a(r, θ, φ) = Σ_m e^{imφ}/√2π · values[a, m, θ, r].
+
+        `m` runs from −⌈mu_max⌉ to ⌈mu_max⌉; the components are up and down of the upper half of ψ,
+        then of the lower half.
+        """
+        values = self.radial_values(psi, r)
+        x, edge = np.cos(np.atleast_1d(theta)), round(self.mu_max + 0.5)
+        m = np.arange(-edge, edge + 1)
+        components = []
+        for radial, kappa, phase in ((values[0], self.kappas, 1), (values[1], -self.kappas, 1j)):
+            table = spinor_table(kappa, self.mus, x)  # (2, channels, θ)
+            for spin, shift in enumerate((-0.5, 0.5)):
+                place = np.rint(self.mus + shift).astype(int) + edge
+                sums = jnp.zeros((len(m), len(x), len(r)), jnp.result_type(psi, jnp.complex64))
+                products = table[spin][:, :, None] * (phase * radial / np.asarray(r))[:, None, :]
+                components.append(sums.at[place].add(products))
+        return m, jnp.stack(components)
+
+    def __repr__(self) -> str:
+        return (
+            f"SpinorBasis: |κ| ≤ {self.kappa_max}, |μ| ≤ {self.mu_max:g}, "
+            f"{self.shape[0]} channels, c = {self.c:g}, {self.radial}"
+        )
+
+
+class _Channels(NamedTuple):
+    kappas: np.ndarray
+    mus: np.ndarray
+    grouped: np.ndarray  # (distinct κ, μ) → channel, or the number of channels where there is none
+    places: np.ndarray  # channel → place in the flattened group
+
+
+def _distinct(kappa_max: int) -> np.ndarray:
+    return np.asarray([s * k for k in range(1, kappa_max + 1) for s in (-1, 1)])
+
+
+@functools.lru_cache(maxsize=32)
+def _channels(kappa_max: int, mu_max: float, order: str) -> _Channels:
+    distinct, most = _distinct(kappa_max), round(mu_max + 0.5)
+    pairs = [
+        (k, m, kappa, m + 0.5)
+        for k, kappa in enumerate(distinct)
+        for m in range(-min(abs(kappa), most), min(abs(kappa), most))
+    ]
+    if order == "mu":
+        pairs.sort(key=lambda pair: (pair[1], pair[0]))
+    k, m, kappas, mus = (np.asarray(x) for x in zip(*pairs, strict=True))
+    places = k * 2 * most + m + most
+    grouped = np.full(len(distinct) * 2 * most, len(pairs))
+    grouped[places] = np.arange(len(pairs))
+    return _Channels(kappas, mus, grouped.reshape(len(distinct), -1), places)
+
+
+@functools.lru_cache(maxsize=32)
+def splines(radial: RadialBSplines) -> RadialBSplines:
+    """The splines in use; the last one of these is left out."""
+    knots = refined_knots(radial)[radial.degree : -radial.degree]
+    return RadialBSplines(radial.n + 1, radial.degree, radial.rmax, tuple(map(float, knots)))
+
+
+def spinor_table(kappa: np.ndarray, mu: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """a_κμ Θ_{l,μ−½} and b_κμ Θ_{l,μ+½} at x = cos θ, (2, channels, len(x))."""
+    weights, l = angular.spin_coefficients(kappa, mu), angular.orbital(kappa)
+    table = np.zeros((2, len(kappa), len(x)))
+    for spin, shift in enumerate((-0.5, 0.5)):
+        orders = np.rint(mu + shift).astype(int)
+        for m in np.unique(orders):
+            harmonics = angular.polar_harmonics(int(l.max()), int(m), x)
+            rows = np.nonzero((orders == m) & (l >= abs(m)))[0]
+            table[spin, rows] = weights[spin][rows, None] * harmonics[l[rows] - abs(m)]
+    return table
+
+
+def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
+    """(O row)_j = Σ_k O[j, j + k] row_{j+k} for the last axis; bands (…, 2p + 1, n)."""
+    p, n = bands.shape[-2] // 2, bands.shape[-1]
+    padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
+    terms = [bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1)]
+    return functools.reduce(jnp.add, terms)
+
+
+def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
+    """Matrices (κ, 2p + 1, n) with the rows and columns of unknowns not in use set to zero.
+
+    Only the first two unknowns can be idle, so only rows that reach them change.
+    """
+    p, n = bands.shape[-2] // 2, bands.shape[-1]
+    rows = min(p + 2, n)
+    wide = np.pad(mask, ((0, 0), (p, p)))
+    partner = np.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
+    keep = (mask[:, None, :rows] * partner).astype(bands.dtype)
+    return jnp.asarray(bands).at[:, :, :rows].multiply(keep)
+
+
+def _dense(bands: jax.Array) -> jax.Array:
+    p, n = bands.shape[0] // 2, bands.shape[1]
+    offset = np.arange(n)[None, :] - np.arange(n)[:, None]
+    picked = bands[np.clip(p + offset, 0, 2 * p), np.arange(n)[:, None]]
+    return jnp.where(np.abs(offset) <= p, picked, 0)
+
+
+def _largest_mu(mu_max: float | None, kappa_max: int) -> float:
+    if mu_max is None:
+        return kappa_max - 0.5
+    value = float(checks.positive("mu_max", mu_max))
+    if value % 1 != 0.5:
+        raise checks.InputError("mu_max", f"must be 1/2, 3/2, 5/2, …, but is {value:g}")
+    if value > kappa_max:
+        raise checks.InputError(
+            "mu_max",
+            f"must be at most {kappa_max - 0.5:g}, since |μ| < |κ| ≤ kappa_max = {kappa_max}, "
+            f"but is {value:g}",
+        )
+    return value
+
+
+def _precision_of(array: Any) -> Any:
+    return jnp.finfo(jnp.result_type(array)).dtype

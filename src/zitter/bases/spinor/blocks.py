@@ -1,0 +1,81 @@
+"""Operators on spinors that keep κ and μ: the free Dirac operator and central potentials.
+
+O(κ) = o0 + κ o1 + κ² o2 + κ³ o3 with banded matrices o_p: only these are stored, for every κ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zitter.bases.spinor.basis import SpinorBasis, banded_product, masked
+from zitter.bases.spinor.kinetic_balance import polynomial
+from zitter.linalg.base import Operator, keeps_hermitian, real_like
+
+
+class SpinorBlocks(Operator):
+    """One banded matrix for each κ: `coefficients` (powers of κ, 2p + 1, 2n)."""
+
+    coefficients: jax.Array
+    basis: SpinorBasis = eqx.field(static=True)
+    assumed_hermitian: bool = eqx.field(static=True)
+    floor: bool = eqx.field(static=True)  # potentials have one, the Dirac operator has none
+
+    def __init__(
+        self,
+        coefficients: Any,
+        basis: SpinorBasis,
+        assumed_hermitian: bool = True,
+        floor: bool = True,
+    ):
+        self.coefficients = jnp.asarray(coefficients)
+        self.basis = basis
+        self.assumed_hermitian = assumed_hermitian
+        self.floor = floor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.basis.shape
+
+    @property
+    def hermitian(self) -> bool:
+        return self.assumed_hermitian
+
+    @property
+    def bounded_below(self) -> bool:
+        return self.floor
+
+    def bands(self) -> jax.Array:
+        """The matrices of the distinct κ, (κ, 2p + 1, 2n)."""
+        return masked(polynomial(self.coefficients, self.basis.distinct_kappas), self.basis.mask)
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        grouped = self.basis.by_kappa(psi)
+        return self.basis.packed(banded_product(self.bands()[:, None], grouped))
+
+    def scaled(self, factor: Any) -> SpinorBlocks:
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        coefficients = real_like(factor, self.coefficients) * self.coefficients
+        return SpinorBlocks(coefficients, self.basis, hermitian, self.floor)
+
+    def merged(self, other: Operator) -> SpinorBlocks | None:
+        if not isinstance(other, SpinorBlocks) or other.basis != self.basis:
+            return None
+        powers = max(len(self.coefficients), len(other.coefficients))
+        padded = [
+            jnp.pad(o.coefficients, ((0, powers - len(o.coefficients)), (0, 0), (0, 0)))
+            for o in (self, other)
+        ]
+        both = self.assumed_hermitian and other.assumed_hermitian
+        return SpinorBlocks(padded[0] + padded[1], self.basis, both, self.floor and other.floor)
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """Gershgorin's discs of the matrices."""
+        bands = self.bands()
+        p = bands.shape[1] // 2
+        center = jnp.real(bands[:, p])
+        radius = jnp.sum(jnp.abs(bands), axis=1) - jnp.abs(bands[:, p])
+        return jnp.min(center - radius), jnp.max(center + radius)

@@ -1,0 +1,198 @@
+"""The Hamiltonian: operators with time factors on one basis.
+
+    H(t) = H_static + Σ_j c_j(t) O_j + Σ_k O_k(t) − i W
+
+`at(t)` freezes time; `mix` gives the linear combinations Σ_n w_n H(t_n) that Magnus schemes need.
+"""
+
+from __future__ import annotations
+
+import abc
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.bases.base import Basis
+from zitter.linalg.base import Operator, Unsupported, cast_reals
+from zitter.linalg.dense import Dense
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import add, part_of_kind
+
+
+class TimeDependent(eqx.Module):
+    """A part of the Hamiltonian that changes with time."""
+
+    @abc.abstractmethod
+    def at(self, t: Any) -> Operator: ...
+
+    @abc.abstractmethod
+    def astype(self, real_dtype: Any) -> TimeDependent:
+        """The same with operators of another precision; times and factors stay in float64."""
+
+    def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
+        """Numbers that enclose the spectrum at all times in between, as far as samples tell.
+
+        The samples lie at multiples of the golden ratio: equal steps could meet an oscillation
+        always in the same phase. What moves may go beyond them in between: 5 % of their range is
+        added.
+        """
+        parts = np.concatenate([[0.0, 1.0], np.arange(1, 128) * (np.sqrt(5) - 1) / 2 % 1.0])
+        times = jnp.float64(start) + parts * (jnp.float64(end) - jnp.float64(start))
+        lows, highs = jax.lax.map(lambda t: self.at(t).bounds(), times)
+        margin = 0.05 * (jnp.max(highs) - jnp.min(highs) + jnp.max(lows) - jnp.min(lows))
+        return jnp.min(lows) - margin, jnp.max(highs) + margin
+
+
+class Driven(TimeDependent):
+    """c(t) O: light, or anything switched."""
+
+    factor: Callable[[Any], Any]
+    operator: Operator
+
+    def at(self, t: Any) -> Operator:
+        return self.operator.scaled(self.factor(t))
+
+    def astype(self, real_dtype: Any) -> Driven:
+        return Driven(self.factor, cast_reals(self.operator, real_dtype))
+
+    def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
+        """Those of O times the range of c(t), which is sampled finely: a pulse has many cycles."""
+        times = jnp.linspace(jnp.float64(start), jnp.float64(end), 8193)
+        factors = jax.vmap(lambda t: jnp.asarray(self.factor(t)))(times)
+        least, most = jnp.min(factors), jnp.max(factors)
+        margin = 0.01 * (most - least)
+        low, high = self.operator.bounds()
+        corners = jnp.stack([c * e for c in (least - margin, most + margin) for e in (low, high)])
+        return jnp.min(corners), jnp.max(corners)
+
+
+class Moving(TimeDependent):
+    """O(t) = build(t, dtype) made anew at each time: moving nuclei, any V(x, t)."""
+
+    build: Callable[[Any, Any], Operator]
+    dtype: Any = eqx.field(static=True, default=np.dtype(np.float64))
+
+    def at(self, t: Any) -> Operator:
+        return self.build(t, self.dtype)
+
+    def astype(self, real_dtype: Any) -> Moving:
+        return Moving(self.build, np.dtype(real_dtype))
+
+
+class Absorbing(eqx.Module):
+    """−iW, an absorbing potential: part of H(t), but not of `H.static`."""
+
+    operator: Operator
+
+
+class Mask(eqx.Module):
+    """A factor M(x)^{Δt/τ} applied after each step, with 0 ≤ M ≤ 1."""
+
+    log_rate: jax.Array  # ln(M)/τ ≤ 0
+
+    def apply(self, psi: jax.Array, dt: Any) -> jax.Array:
+        return psi * jnp.exp(self.log_rate * jnp.asarray(dt, self.log_rate.dtype))
+
+
+Contribution = Operator | TimeDependent | Absorbing | Mask
+
+
+class Hamiltonian(eqx.Module):
+    """What `discretize` makes and the verbs take."""
+
+    basis: Basis
+    fixed: Operator
+    changing: tuple[TimeDependent, ...] = ()
+    absorber: Operator | None = None
+    mask: Mask | None = None
+
+    @property
+    def time_dependent(self) -> bool:
+        return bool(self.changing)
+
+    @property
+    def static(self) -> Hamiltonian:
+        """What remains without light, absorbers and whatever moves or changes with time.
+
+        The potential of moving nuclei is left out altogether: `H.at(t)` has them where they are.
+        """
+        moving = any(isinstance(c, Moving) for c in self.changing)
+        if moving and part_of_kind(self.fixed, Diagonal) is None:
+            warnings.warn(
+                "H.static holds no potential, since all of it moves or changes with time; "
+                "H.at(t) freezes it at one time",
+                stacklevel=2,
+            )
+        return Hamiltonian(self.basis, self.fixed)
+
+    def at(self, t: Any) -> Hamiltonian:
+        """H frozen at one time."""
+        return Hamiltonian(self.basis, self.mix([1.0], [t]))
+
+    def mix(self, weights: Sequence[Any], times: Sequence[Any]) -> Operator:
+        """Σ_n w_n H(t_n) as one operator."""
+        total = sum(weights)
+        always = [self.fixed] if self.absorber is None else [self.fixed, self.absorber]
+        if not (isinstance(total, float) and total == 1.0):
+            always = [operator.scaled(total) for operator in always]
+        pairs = zip(weights, times, strict=True)
+        return add([*always, *(c.at(t).scaled(w) for w, t in pairs for c in self.changing)])
+
+    def dense(self) -> Hamiltonian:
+        """The same H with its unchanging part as a full matrix: no structure left to use."""
+        matrix = Dense(self.fixed.as_matrix(), self.basis.shape, self.fixed.hermitian)
+        return Hamiltonian(self.basis, matrix, self.changing, self.absorber, self.mask)
+
+    @property
+    def operator(self) -> Operator:
+        """The one operator of a Hamiltonian that does not change with time."""
+        if any(not isinstance(c, Driven) for c in self.changing):
+            raise Unsupported(
+                "this Hamiltonian depends on time: use H.at(t) for one moment "
+                "(H.static leaves out what moves)"
+            )
+        if self.time_dependent:
+            raise Unsupported(
+                "this Hamiltonian depends on time: use H.static for its time-independent part "
+                "or H.at(t) for one moment"
+            )
+        return self.fixed if self.absorber is None else add([self.fixed, self.absorber])
+
+    @property
+    def hermitian(self) -> bool:
+        """Whether H(t) is Hermitian at every time (a mask absorbs outside H)."""
+        moments = (c.at(0.0).hermitian for c in self.changing)
+        return self.absorber is None and self.fixed.hermitian and all(moments)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.basis.shape
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        """The state Hψ."""
+        return self.basis.solve_overlap(self.operator.apply(psi))
+
+    def as_matrix(self) -> jax.Array:
+        return self.operator.as_matrix()
+
+    def expectation(self, psi: jax.Array) -> jax.Array:
+        """Re⟨ψ|H|ψ⟩/⟨ψ|ψ⟩."""
+        return jnp.real(
+            self.basis.braket(psi, self.operator.apply(psi)) / self.basis.inner(psi, psi)
+        )
+
+    def astype(self, real_dtype: Any) -> Hamiltonian:
+        """The operators in another precision; times and time factors stay in float64."""
+
+        return Hamiltonian(
+            self.basis,
+            cast_reals(self.fixed, real_dtype),
+            tuple(c.astype(real_dtype) for c in self.changing),
+            cast_reals(self.absorber, real_dtype),
+            cast_reals(self.mask, real_dtype),
+        )

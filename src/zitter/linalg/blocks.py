@@ -1,0 +1,225 @@
+"""Operators on coefficient arrays (channels, n): matrices within a channel, and between channels.
+
+RadialBlocks      one banded matrix for each channel         kinetic energy, central potentials
+AngularCoupling   Σ_k (radial matrix k) ⊗ (angular matrix k)  light on a basis of B-splines
+DipoleBlocks      dense blocks between l and l + 1           light on a basis of eigenstates
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
+from zitter.linalg.kernels import block_tridiagonal
+
+
+def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
+    """(O row)_j = Σ_k O[j, j + k] row_{j+k} for the last axis; bands (…, 2p + 1, n)."""
+    p, n = bands.shape[-2] // 2, bands.shape[-1]
+    padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
+    return total(bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1))
+
+
+def dense_from_bands(bands: jax.Array) -> jax.Array:
+    """Full matrices (…, n, n) of bands (…, 2p + 1, n)."""
+    p, n = bands.shape[-2] // 2, bands.shape[-1]
+    offset = np.arange(n)[None, :] - np.arange(n)[:, None]
+    picked = bands[..., np.clip(p + offset, 0, 2 * p), np.arange(n)[:, None]]
+    return jnp.where(np.abs(offset) <= p, picked, 0)
+
+
+class RadialBlocks(Operator):
+    """One banded matrix for each channel: bands[c, p + k, j] = O_c[j, j + k]."""
+
+    bands: jax.Array
+    assumed_hermitian: bool = eqx.field(static=True)
+
+    def __init__(self, bands: Any, assumed_hermitian: bool = True):
+        self.bands = jnp.asarray(bands)
+        self.assumed_hermitian = assumed_hermitian
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.bands.shape[0], self.bands.shape[2])
+
+    @property
+    def hermitian(self) -> bool:
+        return self.assumed_hermitian
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        return banded_product(self.bands, psi)
+
+    def scaled(self, factor: Any) -> RadialBlocks:
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        return RadialBlocks(real_like(factor, self.bands) * self.bands, hermitian)
+
+    def merged(self, other: Operator) -> RadialBlocks | None:
+        if not isinstance(other, RadialBlocks):
+            return None
+        both = self.assumed_hermitian and other.assumed_hermitian
+        return RadialBlocks(self.bands + other.bands, both)
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """Gershgorin's discs of the matrices."""
+        p = self.bands.shape[1] // 2
+        center = jnp.real(self.bands[:, p])
+        radius = jnp.sum(jnp.abs(self.bands), axis=1) - jnp.abs(self.bands[:, p])
+        return jnp.min(center - radius), jnp.max(center + radius)
+
+    def matrices(self) -> jax.Array:
+        """The full matrix of each channel."""
+        return dense_from_bands(self.bands)
+
+    def as_matrix(self) -> jax.Array:
+        return jax.scipy.linalg.block_diag(*self.matrices())
+
+
+class AngularCoupling(Operator):
+    """f Σ_k R_k ⊗ A_k: banded radial matrices R_k (bands[k]), real angular matrices A_k.
+
+    `phase` f is 1 or −i; factors of time multiply the small A_k only.
+    """
+
+    bands: jax.Array
+    angular: jax.Array
+    phase: complex = eqx.field(static=True)
+    assumed_hermitian: bool = eqx.field(static=True)
+
+    def __init__(
+        self, bands: Any, angular: Any, phase: complex = 1.0, assumed_hermitian: bool = True
+    ):
+        self.bands = jnp.asarray(bands)
+        self.angular = jnp.asarray(angular)
+        self.phase = complex(phase)
+        self.assumed_hermitian = assumed_hermitian
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.angular.shape[1], self.bands.shape[2])
+
+    @property
+    def hermitian(self) -> bool:
+        return self.assumed_hermitian
+
+    @property
+    def dtype(self) -> Any:
+        plain = jnp.result_type(self.bands, self.angular)
+        return plain if self.phase.imag == 0 else jnp.result_type(plain, jnp.complex64)
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        turned = total(
+            banded_product(bands, mix_channels(angular, psi))
+            for bands, angular in zip(self.bands, self.angular, strict=True)
+        )
+        return turned * _factor(self.phase, turned)
+
+    def scaled(self, factor: Any) -> AngularCoupling:
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        angular = real_like(factor, self.angular) * self.angular
+        return AngularCoupling(self.bands, angular, self.phase, hermitian)
+
+    def merged(self, other: Operator) -> AngularCoupling | None:
+        if not isinstance(other, AngularCoupling) or other.phase != self.phase:
+            return None
+        both = self.assumed_hermitian and other.assumed_hermitian
+        if self.bands is other.bands:
+            return AngularCoupling(self.bands, self.angular + other.angular, self.phase, both)
+        bands = jnp.concatenate([self.bands, other.bands])
+        angular = jnp.concatenate([self.angular, other.angular])
+        return AngularCoupling(bands, angular, self.phase, both)
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """±Σ_k ‖R_k‖ ‖A_k‖ with the largest row sums as norms."""
+        radial = jnp.max(jnp.sum(jnp.abs(self.bands), axis=1), axis=1)
+        angular = jnp.max(jnp.sum(jnp.abs(self.angular), axis=2), axis=1)
+        reach = jnp.sum(radial * angular)
+        return -reach, reach
+
+    def as_matrix(self) -> jax.Array:
+        pairs = zip(self.angular, dense_from_bands(self.bands), strict=True)
+        matrix = total(jnp.kron(angular, radial) for angular, radial in pairs)
+        return matrix * _factor(self.phase, matrix)
+
+
+class DipoleBlocks(Operator):
+    """(Dψ)_l = s [f D_l ψ_{l+1} + f* D_{l−1}ᵀ ψ_{l−1}] with real blocks D_l, upper ones only.
+
+    f (`phase`) is 1 for z and −i for p_z. Factors of time change only the number s (`scale`), so
+    the blocks are never copied.
+    """
+
+    upper: jax.Array  # (channels − 1, n, n)
+    scale: jax.Array
+    phase: complex = eqx.field(static=True)
+    assumed_hermitian: bool = eqx.field(static=True)
+
+    def __init__(
+        self, upper: Any, scale: Any = 1.0, phase: complex = 1.0, assumed_hermitian: bool = True
+    ):
+        self.upper = jnp.asarray(upper)
+        self.scale = real_like(scale, self.upper)
+        self.phase = complex(phase)
+        self.assumed_hermitian = assumed_hermitian
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.upper.shape[0] + 1, self.upper.shape[1])
+
+    @property
+    def hermitian(self) -> bool:
+        return self.assumed_hermitian
+
+    @property
+    def dtype(self) -> Any:
+        plain = jnp.result_type(self.upper, self.scale)
+        return plain if self.phase.imag == 0 else jnp.result_type(plain, jnp.complex64)
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        sign = 1.0 if self.phase.imag == 0 else -1.0  # f* = sign · f
+        image = block_tridiagonal.product(self.upper, psi, sign)
+        return image * (self.scale * _factor(self.phase, image))
+
+    def scaled(self, factor: Any) -> DipoleBlocks:
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        scale = self.scale * real_like(factor, self.scale)
+        return DipoleBlocks(self.upper, scale, self.phase, hermitian)
+
+    def merged(self, other: Operator) -> DipoleBlocks | None:
+        if not isinstance(other, DipoleBlocks) or other.phase != self.phase:
+            return None
+        both = self.assumed_hermitian and other.assumed_hermitian
+        if self.upper is other.upper:
+            return DipoleBlocks(self.upper, self.scale + other.scale, self.phase, both)
+        upper = self.scale * self.upper + other.scale * other.upper
+        return DipoleBlocks(upper, 1.0, self.phase, both)
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """± the largest row sum; 2 max_l ‖D_l‖ bounds a block-tridiagonal matrix more tightly."""
+        rows = jnp.sum(jnp.abs(self.upper), axis=2)
+        columns = jnp.sum(jnp.abs(self.upper), axis=1)
+        # ‖D_l‖² ≤ ‖D_l‖₁ ‖D_l‖_∞
+        norms = jnp.sqrt(jnp.max(rows, axis=1) * jnp.max(columns, axis=1))
+        pad = jnp.zeros(1, norms.dtype)
+        reach = jnp.max(jnp.concatenate([norms, pad]) + jnp.concatenate([pad, norms]))
+        reach = reach * jnp.abs(self.scale)
+        return -reach, reach
+
+
+def mix_channels(angular: jax.Array, psi: jax.Array) -> jax.Array:
+    """A ψ over channels, with a real A meeting the two parts of a complex ψ."""
+    if jnp.iscomplexobj(psi) and not jnp.iscomplexobj(angular):
+        n = psi.shape[1]
+        parts = angular @ jnp.concatenate([jnp.real(psi), jnp.imag(psi)], axis=1)
+        return jax.lax.complex(parts[:, :n], parts[:, n:])
+    return angular @ psi
+
+
+def _factor(phase: complex, array: jax.Array) -> Any:
+    if phase.imag == 0:
+        return real_like(phase.real, array)
+    return jnp.asarray(phase, jnp.result_type(array, jnp.complex64))

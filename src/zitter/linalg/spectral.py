@@ -1,0 +1,220 @@
+"""Operators that are diagonal after a transform: plane waves (periodic) or sines (zero boundary).
+
+    Oψ = T⁻¹ ( Σ_axes s_axis(k) ) Tψ
+
+The symbol is kept as one short row for each axis, since kinetic energy and momentum are sums over
+axes; exponentials of it are products of short rows.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.linalg.base import Operator, real_like, total
+
+# Up to this length a sine transform is one small matrix product, above it an FFT.
+MATRIX_SINE_LIMIT = 256
+
+
+class Transform(eqx.Module):
+    """A unitary (up to a constant) change of basis that makes derivatives diagonal."""
+
+    @abc.abstractmethod
+    def forward(self, psi: jax.Array) -> jax.Array: ...
+
+    @abc.abstractmethod
+    def backward(self, phi: jax.Array) -> jax.Array: ...
+
+    @abc.abstractmethod
+    def wave_numbers(self, n: int, spacing: float) -> np.ndarray:
+        """k of each coefficient along one axis."""
+
+
+class Fourier(Transform):
+    """Plane waves e^{ikx}, k = 2πm/(nh), in the order of numpy.fft."""
+
+    def forward(self, psi):
+        return jnp.fft.fftn(psi)
+
+    def backward(self, phi):
+        return jnp.fft.ifftn(phi)
+
+    def wave_numbers(self, n, spacing):
+        return 2 * np.pi * np.fft.fftfreq(n, spacing)
+
+
+class Sine(Transform):
+    """Sines that vanish one spacing beyond the ends: sin(πm(j+1)/(n+1)), m = 1…n (DST-I)."""
+
+    def forward(self, psi):
+        for axis in range(psi.ndim):
+            psi = sine_transform(psi, axis)
+        return psi
+
+    def backward(self, phi):
+        return self.forward(phi)  # the orthonormal DST-I is its own inverse
+
+    def wave_numbers(self, n, spacing):
+        return np.pi * np.arange(1, n + 1) / ((n + 1) * spacing)
+
+
+def sine_transform(psi: jax.Array, axis: int) -> jax.Array:
+    """Orthonormal DST-I along one axis."""
+    n = psi.shape[axis]
+    if n <= MATRIX_SINE_LIMIT:
+        return along_axis(_sine_matrix(n), psi, axis)
+    zero = jnp.zeros_like(jax.lax.slice_in_dim(psi, 0, 1, axis=axis))
+    odd = jnp.concatenate([zero, psi, zero, -jnp.flip(psi, axis)], axis)
+    if jnp.iscomplexobj(psi):
+        wave = 0.5j * jnp.fft.fft(odd, axis=axis)
+    else:
+        wave = -0.5 * jnp.imag(jnp.fft.rfft(odd, axis=axis))
+    part = jax.lax.slice_in_dim(wave, 1, n + 1, axis=axis)
+    return part * np.array(np.sqrt(2 / (n + 1)), dtype=jnp.finfo(psi.dtype).dtype)
+
+
+def along_axis(matrix: Any, psi: jax.Array, axis: int) -> jax.Array:
+    """A real matrix applied to one axis; complex ψ as two real arrays, which runs faster."""
+    weights = jnp.asarray(matrix, dtype=jnp.finfo(psi.dtype).dtype)
+
+    def product(x):
+        return jnp.moveaxis(jnp.tensordot(weights, x, axes=(1, axis)), 0, axis)
+
+    if not jnp.iscomplexobj(psi):
+        return product(psi)
+    return jax.lax.complex(product(jnp.real(psi)), product(jnp.imag(psi)))
+
+
+def _sine_matrix(n: int) -> np.ndarray:
+    j = np.arange(1, n + 1)
+    return np.sqrt(2 / (n + 1)) * np.sin(np.pi * (np.outer(j, j) % (2 * n + 2)) / (n + 1))
+
+
+class Spectral(Operator):
+    """T⁻¹ s T with a separable symbol s(k) = Σ_axes s_axis(k_axis)."""
+
+    transform: Transform
+    symbols: tuple[jax.Array, ...]
+    shape: tuple[int, ...] = eqx.field(static=True)
+    even: bool = eqx.field(static=True)
+
+    def __init__(
+        self, transform: Transform, symbols: Any, shape: tuple[int, ...], even: bool = False
+    ):
+        """`even` says that s(−k) = s(k), which makes the matrix real also for plane waves."""
+        self.transform = transform
+        self.symbols = tuple(jnp.asarray(s) for s in symbols)
+        self.shape = shape
+        self.even = even
+
+    @property
+    def hermitian(self) -> bool:
+        return not any(jnp.iscomplexobj(s) for s in self.symbols)
+
+    @property
+    def real(self) -> bool:
+        return self.hermitian and (self.even or isinstance(self.transform, Sine))
+
+    @property
+    def dtype(self) -> Any:
+        symbol = jnp.result_type(*self.symbols)
+        return symbol if self.real else jnp.result_type(symbol, jnp.complex64)
+
+    def rows(self, values: tuple[jax.Array, ...]) -> list[jax.Array]:
+        """One row for each axis, shaped to broadcast over the grid."""
+        ndim = len(self.shape)
+        return [
+            v.reshape([-1 if a == axis else 1 for a in range(ndim)])
+            for axis, v in enumerate(values)
+        ]
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        symbol = total(self.rows(self.symbols))
+        result = self.transform.backward(symbol * self.transform.forward(psi))
+        return jnp.real(result) if self.real and not jnp.iscomplexobj(psi) else result
+
+    def phases(self, tau: Any) -> tuple[jax.Array, ...]:
+        """exp(−iτ s_axis), one row for each axis."""
+        return tuple(jnp.exp(-1j * real_like(tau, s) * s) for s in self.symbols)
+
+    def apply_phases(self, phases: tuple[jax.Array, ...], psi: jax.Array) -> jax.Array:
+        """exp(−iτO)ψ from the rows that `phases` made."""
+        phi = self.transform.forward(psi)
+        for row in self.rows(phases):
+            phi = phi * row
+        return self.transform.backward(phi)
+
+    def scaled(self, factor: Any) -> Spectral:
+        symbols = [real_like(factor, s) * s for s in self.symbols]
+        return Spectral(self.transform, symbols, self.shape, self.even)
+
+    def merged(self, other: Operator) -> Spectral | None:
+        if isinstance(other, Spectral) and type(other.transform) is type(self.transform):
+            pairs = zip(self.symbols, other.symbols, strict=True)
+            even = self.even and other.even
+            return Spectral(self.transform, [a + b for a, b in pairs], self.shape, even)
+        return None
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        low = total(jnp.min(jnp.real(s)) for s in self.symbols)
+        high = total(jnp.max(jnp.real(s)) for s in self.symbols)
+        return low, high
+
+
+class PaddedMomentum(Operator):
+    """−i d/dx along the axes of a zero-boundary grid: a plane-wave derivative on the doubled box.
+
+    ψ is continued by zeros to length 2(n+1), differentiated there and cut back. The matrix is the
+    antisymmetric part of the exact derivative of the sine series that `Sine` uses, so the operator
+    is Hermitian, and exact where ψ vanishes at the boundary. `weights` scales each axis.
+    """
+
+    weights: jax.Array
+    spacing: tuple[float, ...] = eqx.field(static=True)
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(self, weights: Any, spacing: tuple[float, ...], shape: tuple[int, ...]):
+        self.weights = jnp.asarray(weights)
+        self.spacing = spacing
+        self.shape = shape
+
+    @property
+    def hermitian(self) -> bool:
+        return not jnp.iscomplexobj(self.weights)
+
+    @property
+    def dtype(self) -> Any:
+        return jnp.result_type(self.weights.dtype, jnp.complex64)
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        psi = psi.astype(jnp.result_type(psi.dtype, jnp.complex64))
+        return total(self.weights[axis] * self._along(psi, axis) for axis in range(psi.ndim))
+
+    def _along(self, psi: jax.Array, axis: int) -> jax.Array:
+        n = self.shape[axis]
+        k = 2 * np.pi * np.fft.fftfreq(2 * (n + 1), self.spacing[axis])
+        k[n + 1] = 0.0  # the Nyquist wave has no partner of opposite sign
+        padding = [(0, n + 2) if a == axis else (0, 0) for a in range(psi.ndim)]
+        symbol = jnp.asarray(k, dtype=jnp.finfo(psi.dtype).dtype)
+        symbol = symbol.reshape([-1 if a == axis else 1 for a in range(psi.ndim)])
+        wave = symbol * jnp.fft.fft(jnp.pad(psi, padding), axis=axis)
+        return jax.lax.slice_in_dim(jnp.fft.ifft(wave, axis=axis), 0, n, axis=axis)
+
+    def scaled(self, factor: Any) -> PaddedMomentum:
+        weights = real_like(factor, self.weights) * self.weights
+        return PaddedMomentum(weights, self.spacing, self.shape)
+
+    def merged(self, other: Operator) -> PaddedMomentum | None:
+        if isinstance(other, PaddedMomentum):
+            return PaddedMomentum(self.weights + other.weights, self.spacing, self.shape)
+        return None
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        largest = jnp.sum(jnp.abs(self.weights) * np.pi / np.asarray(self.spacing))
+        return -largest, largest

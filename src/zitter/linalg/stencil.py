@@ -1,0 +1,128 @@
+"""Finite differences on a uniform grid: (Oψ)_i = Σ_axes Σ_k c_k ψ_{i+k}.
+
+The padded copy is kept from being fused away (`optimization_barrier`): reading plain shifted
+slices of it lets the CPU vectorise, and is two to three times faster than the fused form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.linalg.banded import Banded
+from zitter.linalg.base import Operator, Unsupported, keeps_hermitian, real_like, total
+
+
+class Stencil(Operator):
+    """One row of 2p+1 coefficients for each axis, for zero or periodic boundary."""
+
+    coefficients: jax.Array  # (axes, 2p + 1)
+    shape: tuple[int, ...] = eqx.field(static=True)
+    periodic: bool = eqx.field(static=True)
+    assumed_hermitian: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        coefficients: Any,
+        shape: tuple[int, ...],
+        periodic: bool,
+        assumed_hermitian: bool = True,
+    ):
+        """A symmetric real or an antisymmetric imaginary row makes the operator Hermitian."""
+        self.coefficients = jnp.asarray(coefficients)
+        self.shape = shape
+        self.periodic = periodic
+        self.assumed_hermitian = assumed_hermitian
+
+    @property
+    def half_width(self) -> int:
+        return self.coefficients.shape[1] // 2
+
+    @property
+    def hermitian(self) -> bool:
+        return self.assumed_hermitian
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        p = self.half_width
+        padded = jnp.pad(psi, p, mode="wrap" if self.periodic else "constant")
+        padded = jax.lax.optimization_barrier(padded)
+        inner = [slice(p, p + n) for n in self.shape]
+        result = jnp.sum(self.coefficients[:, p]) * psi
+        for axis, n in enumerate(self.shape):
+            for k in (*range(-p, 0), *range(1, p + 1)):
+                window = list(inner)
+                window[axis] = slice(p + k, p + k + n)
+                result = result + self.coefficients[axis, p + k] * padded[tuple(window)]
+        return result
+
+    def scaled(self, factor: Any) -> Stencil:
+        coefficients = real_like(factor, self.coefficients) * self.coefficients
+        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
+        return Stencil(coefficients, self.shape, self.periodic, hermitian)
+
+    def merged(self, other: Operator) -> Stencil | None:
+        if not isinstance(other, Stencil) or other.periodic != self.periodic:
+            return None
+        p = max(self.half_width, other.half_width)
+        mine, its = (
+            jnp.pad(s.coefficients, ((0, 0), (p - s.half_width, p - s.half_width)))
+            for s in (self, other)
+        )
+        both = self.assumed_hermitian and other.assumed_hermitian
+        return Stencil(mine + its, self.shape, self.periodic, both)
+
+    def symbol(self, axis: int, theta: Any) -> jax.Array:
+        """Σ_k c_k e^{ikθ}, real for a Hermitian row: the eigenvalue on a plane wave."""
+        p = self.half_width
+        waves = np.exp(1j * np.outer(theta, np.arange(-p, p + 1)))
+        return jnp.real(waves @ self.coefficients[axis])
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """The extremes of the symbol on a fine set of plane waves, summed over the axes."""
+        theta = np.linspace(-np.pi, np.pi, 2049)
+        values = [self.symbol(axis, theta) for axis in range(len(self.shape))]
+        low, high = total(v.min() for v in values), total(v.max() for v in values)
+        margin = 1e-6 * (high - low)  # the fine set may miss the very extreme
+        return low - margin, high + margin
+
+    def as_banded(self) -> Banded:
+        if len(self.shape) != 1:
+            raise Unsupported(
+                f"banded matrices need a 1D basis, but this grid has {len(self.shape)} axes"
+            )
+        if self.periodic:
+            raise Unsupported("banded methods need the boundary 'zero', but this grid is periodic")
+        n, p = self.shape[0], self.half_width
+        j, k = np.arange(n), np.arange(-p, p + 1)[:, None]
+        inside = (j + k >= 0) & (j + k < n)
+        bands = jnp.where(inside, self.coefficients[0][:, None], 0)
+        return Banded(bands, self.assumed_hermitian)
+
+
+def second_derivative(order: int) -> np.ndarray:
+    """Central weights of d²/dx² at unit spacing, error O(h^order), order 2, 4, 6 or 8.
+
+    c_k = 2(−1)^{k+1} (p!)² / (k² (p−k)! (p+k)!),  c_0 = −2 Σ c_k,  p = order/2.
+    """
+    p = order // 2
+    weights = np.zeros(order + 1)
+    for k in range(1, p + 1):
+        ratio = np.prod([(p - j) / (p + k - j) for j in range(k)])  # (p!)²/((p−k)!(p+k)!)
+        weights[p + k] = weights[p - k] = 2 * (-1) ** (k + 1) * ratio / k**2
+    weights[p] = -weights.sum()
+    return weights
+
+
+def first_derivative(order: int) -> np.ndarray:
+    """Central weights of d/dx at unit spacing: c_k = (−1)^{k+1} (p!)² / (k (p−k)! (p+k)!)."""
+    p = order // 2
+    weights = np.zeros(order + 1)
+    for k in range(1, p + 1):
+        ratio = np.prod([(p - j) / (p + k - j) for j in range(k)])
+        weights[p + k] = (-1) ** (k + 1) * ratio / k
+        weights[p - k] = -weights[p + k]
+    return weights

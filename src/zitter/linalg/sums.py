@@ -1,0 +1,84 @@
+"""Sums of operators, merged by kind: one diagonal, one stencil, one spectral part, …"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from zitter.linalg.banded import Banded
+from zitter.linalg.base import Operator, total
+
+Kind = TypeVar("Kind", bound=Operator)
+
+
+class Sum(Operator):
+    """O₁ + O₂ + …, at least one part, no two of a kind that could be merged."""
+
+    parts: tuple[Operator, ...]
+
+    def __init__(self, parts: Iterable[Operator]):
+        self.parts = tuple(parts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.parts[0].shape
+
+    @property
+    def hermitian(self) -> bool:
+        return all(part.hermitian for part in self.parts)
+
+    @property
+    def bounded_below(self) -> bool:
+        return all(part.bounded_below for part in self.parts)
+
+    @property
+    def real(self) -> bool:
+        return all(part.real for part in self.parts)
+
+    @property
+    def dtype(self) -> Any:
+        return jnp.result_type(*(part.dtype for part in self.parts))
+
+    def apply(self, psi: jax.Array) -> jax.Array:
+        return total(part.apply(psi) for part in self.parts)
+
+    def scaled(self, factor: Any) -> Sum:
+        return Sum(part.scaled(factor) for part in self.parts)
+
+    def merged(self, other: Operator) -> Operator:
+        return add([self, other])
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        pairs = [part.bounds() for part in self.parts]
+        return total(low for low, _ in pairs), total(high for _, high in pairs)
+
+    def as_matrix(self) -> jax.Array:
+        return total(part.as_matrix() for part in self.parts)
+
+    def as_banded(self) -> Banded:
+        return functools.reduce(Banded.plus, (part.as_banded() for part in self.parts))
+
+
+def add(operators: Iterable[Operator]) -> Operator:
+    """The sum, with parts of one kind merged; a single part stays what it is."""
+    parts: list[Operator] = []
+    for operator in operators:
+        for part in operator.parts if isinstance(operator, Sum) else (operator,):
+            for i, known in enumerate(parts):
+                merged = known.merged(part)
+                if merged is not None:
+                    parts[i] = merged
+                    break
+            else:
+                parts.append(part)
+    return parts[0] if len(parts) == 1 else Sum(parts)
+
+
+def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:
+    """The part of a (merged) sum that has this type."""
+    parts = operator.parts if isinstance(operator, Sum) else (operator,)
+    return next((part for part in parts if isinstance(part, kind)), None)

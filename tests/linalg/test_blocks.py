@@ -1,0 +1,140 @@
+"""Block operators against their own dense matrices, and the solver for many banded systems."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from zitter import runtime
+from zitter.linalg.blocks import (
+    AngularCoupling,
+    DipoleBlocks,
+    RadialBlocks,
+    dense_from_bands,
+)
+from zitter.linalg.channel_matrices import ChannelMatrices
+from zitter.linalg.kernels import block_tridiagonal
+from zitter.linalg.radial_solver import RadialSolver
+from zitter.linalg.sums import Sum
+
+runtime.settings()  # double precision before the first array is made
+RNG = np.random.default_rng(3)
+
+
+def symmetric_bands(count, p, n, sign=1.0):
+    """Bands of random (anti)symmetric matrices."""
+    full = RNG.normal(size=(count, n, n))
+    full = full + sign * np.swapaxes(full, 1, 2)
+    bands = np.zeros((count, 2 * p + 1, n))
+    for k in range(-p, p + 1):
+        for j in range(max(0, -k), min(n, n - k)):
+            bands[:, p + k, j] = full[:, j, j + k]
+    return bands
+
+
+def angular(sign=1.0):
+    matrix = RNG.normal(size=(4, 4))
+    return matrix + sign * matrix.T
+
+
+OPERATORS = {
+    "radial": RadialBlocks(symmetric_bands(4, 2, 9)),
+    "length": AngularCoupling(symmetric_bands(1, 2, 9), angular()[None]),
+    "velocity": AngularCoupling(
+        np.concatenate([symmetric_bands(1, 2, 9, -1.0), symmetric_bands(1, 2, 9)]),
+        np.stack([angular(), angular(-1.0)]),
+        -1j,
+    ),
+    "within channels": ChannelMatrices(
+        dense_from_bands(jnp.asarray(symmetric_bands(4, 8, 9))), 0.7
+    ),
+    "dipole": DipoleBlocks(RNG.normal(size=(3, 9, 9)), 0.7),
+    "dipole velocity": DipoleBlocks(RNG.normal(size=(3, 9, 9)), 0.7, -1j),
+}
+
+
+def state():
+    return jnp.asarray(RNG.normal(size=(4, 9)) + 1j * RNG.normal(size=(4, 9)))
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_matrix_product_and_algebra(operator):
+    matrix, psi = np.asarray(operator.as_matrix()), state()
+    np.testing.assert_allclose(matrix, matrix.conj().T, atol=1e-14)
+    assert operator.hermitian
+    product = (matrix @ np.asarray(psi).reshape(-1)).reshape(4, 9)
+    np.testing.assert_allclose(operator.apply(psi), product, atol=1e-12)
+    np.testing.assert_allclose(operator.scaled(-0.3).as_matrix(), -0.3 * matrix, atol=1e-13)
+    twice = operator.merged(operator.scaled(2.0))
+    np.testing.assert_allclose(twice.as_matrix(), 3 * matrix, atol=1e-12)
+    assert not operator.scaled(1j).hermitian
+    low, high = operator.bounds()
+    energies = np.linalg.eigvalsh(matrix)
+    assert low <= energies[0] and energies[-1] <= high
+
+
+def test_time_factors_do_not_copy_the_blocks():
+    operator = OPERATORS["dipole"]
+    assert operator.scaled(2.0).upper is operator.upper
+    assert operator.merged(operator.scaled(0.5)).upper is operator.upper
+
+
+def test_parts_with_other_phases_stay_apart():
+    both = OPERATORS["length"] + OPERATORS["velocity"]
+    assert isinstance(both, Sum) and len(both.parts) == 2
+
+
+@pytest.mark.parametrize(
+    ("n", "p"),
+    [pytest.param(60, 7, marks=pytest.mark.slow), (31, 3), (10, 4), (9, 0)]
+    + [pytest.param(40, 1, marks=pytest.mark.slow)],
+)
+def test_radial_solver(n, p):
+    # S + iX with S positive and X symmetric, as in an implicit step.
+    bands = symmetric_bands(3, p, n) * 1j
+    bands[:, p] += 4.0 + p
+    rhs = jnp.asarray(RNG.normal(size=(3, n)) + 1j * RNG.normal(size=(3, n)))
+    solution = RadialSolver(jnp.asarray(bands)).solve(rhs)
+    dense = dense_from_bands(jnp.asarray(bands))
+    np.testing.assert_allclose(jnp.einsum("cij,cj->ci", dense, solution), rhs, atol=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_dipole_product_with_derivatives_and_many_states(sign, monkeypatch):
+    """The path of the kernel, with XLA in its place: vmap and derivatives go around it."""
+    monkeypatch.setattr(
+        block_tridiagonal, "product_triton", lambda u, p, s: block_tridiagonal.product_xla(u, p, s)
+    )
+    upper = jnp.asarray(RNG.normal(size=(3, 9, 9)))
+    batch = jnp.stack([state(), state()])
+
+    def energy(upper, psi):
+        return jnp.real(jnp.vdot(psi, block_tridiagonal.product_once(sign, upper, psi)))
+
+    def plain(upper, psi):
+        return jnp.real(jnp.vdot(psi, block_tridiagonal.product_xla(upper, psi, sign)))
+
+    values = jax.vmap(energy, (None, 0))(upper, batch)
+    np.testing.assert_allclose(values, jax.vmap(plain, (None, 0))(upper, batch), rtol=1e-13)
+    slopes = jax.grad(energy, (0, 1))(upper, batch[0])
+    for found, right in zip(slopes, jax.grad(plain, (0, 1))(upper, batch[0]), strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+    many = jax.vmap(jax.grad(energy), (None, 0))(upper, batch)
+    np.testing.assert_allclose(many, jax.vmap(jax.grad(plain), (None, 0))(upper, batch), atol=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-5)])
+@pytest.mark.parametrize("n", [640, 333])
+def test_dipole_kernel_equals_xla(n, dtype, tolerance):
+    """Sizes that do and do not divide into tiles; sums of n terms round to about √n·ε."""
+    pytest.importorskip("jax_triton")
+    upper = jnp.asarray(RNG.normal(size=(4, n, n)) / np.sqrt(n), dtype)
+    psi = jnp.asarray(RNG.normal(size=(5, n)) + 1j * RNG.normal(size=(5, n)))
+    psi = psi.astype(jnp.result_type(dtype, jnp.complex64))
+    for sign in (1.0, -1.0):
+        expected = block_tridiagonal.product_xla(upper, psi, sign)
+        found = block_tridiagonal.product_triton(upper, psi, sign)
+        assert float(jnp.max(jnp.abs(found - expected))) < 10 * tolerance
