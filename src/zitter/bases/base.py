@@ -1,13 +1,46 @@
-"""What a state is expanded in: a shape, an inner product, and names for its axes."""
+"""What a state is expanded in, and the words in which everything else speaks to it.
+
+A basis says what its coefficients mean (shape, metric) and makes what physics and methods are
+written with: kinetic energy, multiplication by V(r), position, momentum, absorbers, densities,
+resolvents, edges. Nobody else asks for its type: a word that a basis does not know is refused by
+the method here, in a sentence that says what would do.
+"""
 
 from __future__ import annotations
 
 import abc
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.bases.edges import Edge
+from zitter.bases.places import Places
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.resolvents import (
+    BandedResolvents,
+    DenseResolvents,
+    DiagonalResolvents,
+    Resolvents,
+)
+from zitter.linalg.sums import parts_of
+
+DENSE_STEPS = 4096  # unknowns up to which an implicit step may use a full inverse
+
+
+class Refused(Unsupported):
+    """A word that a basis does not know; `advice` says what would do."""
+
+    def __init__(self, basis: Basis, what: str, advice: str = ""):
+        self.advice = advice
+        text = f"{what} cannot be written on {checks.with_article(type(basis).__name__)}"
+        super().__init__(f"{text}: {advice}" if advice else text)
 
 
 class Basis(eqx.Module):
@@ -19,6 +52,8 @@ class Basis(eqx.Module):
 
     shape: eqx.AbstractVar[tuple[int, ...]]
 
+    # The metric.
+
     @property
     @abc.abstractmethod
     def orthonormal(self) -> bool:
@@ -27,6 +62,10 @@ class Basis(eqx.Module):
     @abc.abstractmethod
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩."""
+
+    @abc.abstractmethod
+    def axes(self) -> dict[str, Any]:
+        """Names and coordinate values of the axes, as they are written to files."""
 
     def overlap(self, psi: jax.Array) -> jax.Array:
         """Sψ, for S ≠ 1; on a grid operators leave the cell volume out, so ψ itself."""
@@ -40,16 +79,15 @@ class Basis(eqx.Module):
         """⟨bra|O|ket⟩ from image = O ket, as operators of this basis give it."""
         return self.inner(bra, image)
 
-    @abc.abstractmethod
-    def axes(self) -> dict[str, Any]:
-        """Names and coordinate values of the axes, as they are written to files."""
+    def sparse_overlap(self) -> Any:
+        """S as a sparse matrix (SciPy), None for one."""
+        if self.orthonormal:
+            return None
+        raise Refused(self, "a sparse overlap")
 
     @property
     def size(self) -> int:
-        total = 1
-        for n in self.shape:
-            total *= n
-        return total
+        return math.prod(self.shape)
 
     def norm(self, psi: jax.Array) -> jax.Array:
         """‖ψ‖ = √⟨ψ|ψ⟩."""
@@ -57,3 +95,256 @@ class Basis(eqx.Module):
 
     def normalize(self, psi: jax.Array) -> jax.Array:
         return psi / self.norm(psi).astype(jnp.real(psi).dtype)
+
+    # Space: where functions of place are multiplied, and in which directions things may point.
+
+    @property
+    def dimension(self) -> int:
+        """Space dimension of one particle."""
+        return 3
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """The Cartesian components that a mean vector may have; others are zero by symmetry."""
+        return tuple(range(self.dimension))
+
+    @property
+    def lattice(self) -> tuple[float, ...] | None:
+        """Spacings of a uniform lattice, which cannot hold a pole; None where the basis can."""
+        return None
+
+    @property
+    def complex_scaled(self) -> bool:
+        """Whether r leaves the real axis: operators are then symmetric instead of Hermitian, and
+        mean values are not those of the electron."""
+        return False
+
+    @property
+    def l(self) -> np.ndarray:  # noqa: E743
+        """The angular momentum of each row of coefficients."""
+        raise Refused(self, "a dependence on l", "it needs a SphericalBasis")
+
+    def places(self) -> Places:
+        """Where `multiply` wants the values of a function of space."""
+        raise Refused(self, "a function of space")
+
+    def sample(self, function: Callable[..., Any]) -> jax.Array:
+        """ψ from a function of the coordinates (not normalized)."""
+        raise Refused(self, "a function of the coordinates", "it needs a Grid")
+
+    # Operators.
+
+    def multiply(self, values: Any) -> Operator:
+        """Multiplication by the function with these values at `places`; complex ones absorb."""
+        raise Refused(self, "multiplication by a function of space")
+
+    def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
+        """−∇²/2m; `order` of differences where the basis is a lattice."""
+        raise Refused(self, "the kinetic energy")
+
+    def position(self, unit: Sequence[float]) -> Operator:
+        """u·r, summed over the particles; `unit` has `dimension` components."""
+        raise Refused(self, "the position")
+
+    def momentum(self, unit: Sequence[float], order: Any = "spectral") -> Operator:
+        """u·p = −i u·∇, summed over the particles."""
+        raise Refused(self, "the momentum")
+
+    def binding(self, operator: Operator) -> Operator | None:
+        """The part of a field-free H whose commutator with p is the force, None for none."""
+        return operator
+
+    @property
+    def carries_phase(self) -> bool:
+        """Whether A²/2 of the velocity gauge, which turns the phase of the whole state and nothing
+        else, is kept."""
+        return False
+
+    def depths(self, width: float) -> list[tuple[np.ndarray, float]]:
+        """For each open end (0 … 1 over the outer `width` at `places`, spacing there)."""
+        raise Refused(self, "an absorber")
+
+    def absorber(self, width: float, strength: Callable[[np.ndarray, float], Any]) -> Operator:
+        """−iW, W the sum of strength(depth, spacing) over the open ends."""
+        found = [strength(depth, spacing) for depth, spacing in self.depths(width)]
+        return self.multiply(-1j * sum(found[1:], found[0]))
+
+    def mask_depths(self, width: float) -> list[np.ndarray]:
+        """Depths as in `depths`, shaped to multiply coefficients."""
+        raise Refused(self, "a mask", "take ComplexAbsorber, which acts in H")
+
+    def sphere(self, radius: float) -> Operator:
+        """1 within `radius` of the middle for every particle, 0 outside."""
+        places = self.places()
+        inside = True
+        for p in range(places.particles):
+            square = sum(np.asarray(x) ** 2 for x in places.of_particle(p))
+            inside = inside & (square <= radius**2)
+        return self.multiply(np.where(inside, 1.0, 0.0))
+
+    def field_free(self) -> Operator:
+        """The whole atom, where the basis is made of its states."""
+        raise Refused(self, "FieldFree", "write the atom as Kinetic() and a potential")
+
+    def matrix(self, matrix: Any) -> Operator:
+        """A matrix between numbered states."""
+        raise Refused(self, "a matrix", "matrices act on zt.Levels(n)")
+
+    def dirac(self) -> Operator:
+        """c α·p + (β − 1)c²."""
+        raise Refused(self, "Dirac", "it needs a SpinorBasis; elsewhere use Kinetic()")
+
+    def travelling_light(self, lmax: int) -> Any:
+        """α_x F(r, θ) with Legendre components up to `lmax`, for any F at its `places`."""
+        raise Refused(
+            self, "DiracLight", "it needs a SpinorBasis; elsewhere use LengthGauge or VelocityGauge"
+        )
+
+    @property
+    def light_advice(self) -> str:
+        """What to use instead of a gauge that does not fit."""
+        return ""
+
+    def check_nuclei(self, charges: Any, positions: Any, rms: Any = None, potential: Any = None):
+        """Refuse point charges (of finite size with `rms`) that the basis cannot follow, and warn
+        where it follows them badly."""
+
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """(the part whose resolvents the basis knows, the rest), None for nothing."""
+        return operator, None
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """(S + zH₀)⁻¹ of a part that `separate` gave."""
+        parts = parts_of(operator)
+        if all(isinstance(part, Diagonal) for part in parts) and self.orthonormal:
+            return DiagonalResolvents(sum(part.full() for part in parts))
+        try:
+            if self.orthonormal:
+                return BandedResolvents(operator.as_banded())
+            reason = f"{type(self).__name__} has an overlap matrix"
+        except Unsupported as refusal:
+            reason = str(refusal)
+        if self.size > DENSE_STEPS:
+            raise Unsupported(reason)
+        overlap = None if self.orthonormal else jnp.asarray(dense_overlap(self))
+        return DenseResolvents(operator.as_matrix(), overlap, self.overlap)
+
+    def light_split(self, H: Any, t: float) -> Any:
+        """Kicks e^{−iθ E·r} by light in length gauge, between implicit steps (`AngularSplit`)."""
+        raise Refused(self, "AngularSplit", "it needs light that is diagonal; use CrankNicolson")
+
+    # Stationary states.
+
+    def stationary(
+        self, operator: Operator, n: int, near: float | None
+    ) -> tuple[np.ndarray, Any, str] | None:
+        """(energies, states, how) of the lowest n states, or those nearest to an energy, where the
+        structure of the basis finds them; None where it has none."""
+        return None
+
+    def box_errors(
+        self, operator: Operator, energies: Any, states: Any
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """(energy shifts by the walls, densities there), None where no wall matters."""
+        return None
+
+    def coarser(self, operator: Operator) -> tuple[Basis, Operator, Callable[[Any], Any]]:
+        """(a basis of twice the spacing in the same box, H there, states back to this basis)."""
+        raise Refused(self, "a coarser basis", "coarse_levels needs a Grid")
+
+    def rescaled(self, factor: float) -> Basis:
+        """The same box with about `factor` times the spacing."""
+        raise Refused(self, "another spacing", "energy_errors compares Grids")
+
+    # Measuring and showing.
+
+    def mean_position(self, psi: jax.Array) -> jax.Array:
+        """⟨r⟩, summed over the particles, not divided by the norm."""
+        self._require_whole_state()
+        return self._vector(psi, lambda unit: self._mean(psi, self.position(unit)))
+
+    def mean_momentum(self, psi: jax.Array) -> jax.Array:
+        """⟨−i∇⟩."""
+        self._require_whole_state()
+        return self._vector(psi, lambda unit: self._mean(psi, self.momentum(unit)))
+
+    def force(self, operator: Operator, psi: jax.Array) -> jax.Array:
+        """d⟨p⟩/dt = i⟨[H₀, p]⟩ = −2 Im⟨H₀ψ|pψ⟩: the slope of the discrete ⟨p⟩ without light."""
+        self._require_whole_state()
+        real = jnp.finfo(psi.dtype).dtype
+        binding = self.binding(operator)
+        if binding is None:
+            return self._vector(psi, lambda unit: jnp.zeros((), real))
+        pulled = self.solve_overlap(binding.apply(psi))
+
+        def along(unit):
+            image = self.momentum(unit).astype(real).apply(psi)
+            return -2 * jnp.imag(self.braket(pulled, image))
+
+        return self._vector(psi, along)
+
+    def _require_whole_state(self) -> None:
+        if self.complex_scaled:
+            raise Unsupported(
+                "mean values of r, p and forces need all of the state, but beyond the radius of "
+                "ExteriorScaling it is not that of the electron; record Ionization or Surface "
+                "within it, or absorb by ComplexAbsorber instead"
+            )
+
+    def _mean(self, psi: jax.Array, operator: Operator) -> jax.Array:
+        operator = operator.astype(jnp.finfo(psi.dtype).dtype)
+        return jnp.real(self.braket(psi, operator.apply(psi)))
+
+    def _vector(self, psi: jax.Array, along: Callable[[np.ndarray], jax.Array]) -> jax.Array:
+        """Components along the axes; on a line one number."""
+        units, zero = np.eye(self.dimension), jnp.zeros((), jnp.finfo(psi.dtype).dtype)
+        found = [along(units[c]) if c in self.directions else zero for c in range(self.dimension)]
+        return found[0] if self.dimension == 1 else jnp.stack(found)
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        """The probability density on `density_axes`."""
+        raise Refused(self, "a density")
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        """Names and points of what `density` gives: a line, a plane, space, or r for dP/dr."""
+        raise Refused(self, "a density")
+
+    def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
+        """ψ at places in space, for cube files and pictures."""
+        raise Refused(self, "values at places in space")
+
+    def on_sphere(self, psi: jax.Array, radius: float) -> jax.Array:
+        """Radial functions and their slopes at a radius, (channels, 2)."""
+        raise Refused(self, "a surface", "it needs a SphericalBasis")
+
+    def kappa_weights(self, psi: jax.Array) -> tuple[np.ndarray, jax.Array]:
+        """(κ, weight of each in ⟨ψ|ψ⟩)."""
+        raise Refused(self, "weights of κ", "it needs a SpinorBasis")
+
+    def channels_of(self, operator: Operator) -> Any:
+        """The radial matrices of a field-free H, channel by channel."""
+        raise Refused(self, "radial channels", "it needs a SphericalBasis")
+
+    def levels_of(self, operator: Operator) -> Any:
+        """The field-free levels among which spectra are populations."""
+        raise Refused(self, "field-free levels", "it needs an EigenBasis or a SpinorBasis")
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        """Where a run may reach the end of the basis: under light (`driven`), and at a wall that
+        nothing absorbs before (`open_end`)."""
+        return ()
+
+    # Devices.
+
+    def spread(self, array: Any) -> Any:
+        """An array that grows with the basis, divided over the devices of the mesh."""
+        return runtime.shard_first_axis(array)
+
+
+def dense_overlap(basis: Basis) -> np.ndarray:
+    """S as a full matrix."""
+    unit = jnp.eye(basis.size).reshape(basis.size, *basis.shape)
+    columns = jax.lax.map(basis.overlap, unit, batch_size=256)
+    return np.asarray(columns).reshape(basis.size, basis.size).T

@@ -67,7 +67,7 @@ def add(operators: Iterable[Operator]) -> Operator:
     """The sum, with parts of one kind merged; a single part stays what it is."""
     parts: list[Operator] = []
     for operator in operators:
-        for part in operator.parts if isinstance(operator, Sum) else (operator,):
+        for part in parts_of(operator):
             for i, known in enumerate(parts):
                 merged = known.merged(part)
                 if merged is not None:
@@ -78,7 +78,11 @@ def add(operators: Iterable[Operator]) -> Operator:
     return parts[0] if len(parts) == 1 else Sum(parts)
 
 
+def parts_of(operator: Operator) -> tuple[Operator, ...]:
+    """The parts of a sum; a single operator is its own part."""
+    return operator.parts if isinstance(operator, Sum) else (operator,)
+
+
 def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:
     """The part of a (merged) sum that has this type."""
-    parts = operator.parts if isinstance(operator, Sum) else (operator,)
-    return next((part for part in parts if isinstance(part, kind)), None)
+    return next((part for part in parts_of(operator) if isinstance(part, kind)), None)

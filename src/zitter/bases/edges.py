@@ -1,0 +1,124 @@
+"""What is at the end of a basis, and whether a run has reached it.
+
+Every run looks, asked or not; only what would change a yield becomes a warning.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+# Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
+LIMIT = 1e-6
+
+
+class ConvergenceWarning(UserWarning):
+    """A result that a larger basis would change."""
+
+
+class Edge(eqx.Module):
+    """One end of a basis: the wall, the last l, the last κ.
+
+    Of an edge that is watched `throughout` a run, the largest population counts; of others the one
+    at the end.
+    """
+
+    name: eqx.AbstractClassVar[str]  # of the population, in `info`
+    throughout: eqx.AbstractClassVar[bool]
+
+    @abc.abstractmethod
+    def population(self, psi: Any) -> jax.Array:
+        """The probability to be there."""
+
+    @abc.abstractmethod
+    def sentence(self, population: float, limit: float) -> str:
+        """What a population above the limit means, and what would do."""
+
+    def warn(self, population: float, stacklevel: int, limit: float = LIMIT) -> None:
+        if population > limit:
+            warnings.warn(
+                self.sentence(population, limit), ConvergenceWarning, stacklevel=stacklevel
+            )
+
+
+def begin(edges: tuple[Edge, ...]) -> dict[str, jax.Array]:
+    """The largest populations so far, before anything has been seen."""
+    return {edge.name: jnp.zeros((), jnp.float64) for edge in edges if edge.throughout}
+
+
+def largest(edges: tuple[Edge, ...], psi: Any, before: dict[str, jax.Array]) -> dict[str, Any]:
+    """The same with one more state looked at."""
+    # A look at the run is no part of its result: derivatives do not pass through it.
+    psi = jax.lax.stop_gradient(psi)
+    return {
+        edge.name: jnp.maximum(before[edge.name], edge.population(psi))
+        for edge in edges
+        if edge.throughout
+    }
+
+
+def populations(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> dict[str, Any]:
+    """What a run ends with: the largest of some, the last of others."""
+    last = {edge.name: edge.population(psi) for edge in edges if not edge.throughout}
+    return largest(edges, psi, before) | last
+
+
+def judged(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> dict[str, float]:
+    """The populations as numbers, with warnings of those above the limit."""
+    found = {name: float(value) for name, value in populations(edges, psi, before).items()}
+    for edge in edges:
+        edge.warn(found[edge.name], 6)
+    return found
+
+
+# What the runs of a scan have reported, innermost scan last; empty outside of scans.
+_scans: list[dict[str, tuple[float, Edge]]] = []
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[dict[str, tuple[float, Edge]]]:
+    """Name → (largest population of all traced runs inside, its edge), complete after
+    `jax.effects_barrier()`.
+    """
+    _scans.append({})
+    try:
+        yield _scans[-1]
+    finally:
+        _scans.pop()
+
+
+def report(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> None:
+    """From a traced run, which has no numbers to warn of yet, to the scan around it, if any."""
+    if not _scans:
+        return
+    found = _scans[-1]
+    values = populations(edges, psi, before)
+    for edge in edges:
+
+        def keep(value: Any, edge: Edge = edge) -> None:
+            found[edge.name] = (max(float(value), found.get(edge.name, (0.0, edge))[0]), edge)
+
+        _send(keep, jax.lax.stop_gradient(values[edge.name]))
+
+
+def _send(keep: Any, value: jax.Array) -> None:
+    """keep(value) on the host; under `vmap` once, with the largest value."""
+
+    @jax.custom_batching.custom_vmap
+    def send(value):
+        jax.debug.callback(keep, value)
+        return value
+
+    @send.def_vmap
+    def send_largest(size, batched, values):
+        jax.debug.callback(keep, jnp.max(values))
+        return values, True
+
+    send(value)

@@ -1,0 +1,39 @@
+"""Where a basis multiplies by functions of space."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Places(NamedTuple):
+    """Coordinates, one array for each name, to be broadcast against each other.
+
+    Names are x, y, z for one particle, x1, x2, … for several on a line, and r alone where the basis
+    lies around an origin. `equal_at` holds other places at which a function must have the same
+    values to be representable: a basis with one m asks for symmetry about z.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    particles: int = 1
+    equal_at: tuple[Any, ...] | None = None
+
+    @property
+    def radial(self) -> bool:
+        """Whether r is all that is known of a place."""
+        return self.names == ("r",)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(np.shape(x) for x in self.values))
+
+    def of_particle(self, particle: int) -> tuple[Any, ...]:
+        """The Cartesian coordinates of one particle."""
+        count = len(self.values) // self.particles
+        return self.values[particle * count : (particle + 1) * count]
+
+    def elsewhere(self) -> Places | None:
+        """The places at which a function must have the same values, if there are any."""
+        return None if self.equal_at is None else self._replace(values=self.equal_at, equal_at=None)
