@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -29,7 +29,6 @@ from zitter.linalg.resolvents import (
     DiagonalResolvents,
     Resolvents,
 )
-from zitter.linalg.sums import parts_of
 
 DENSE_STEPS = 4096  # unknowns up to which an implicit step may use a full inverse
 
@@ -142,11 +141,11 @@ class Basis(eqx.Module):
         """−∇²/2m; `order` of differences where the basis is a lattice."""
         raise Refused(self, "the kinetic energy")
 
-    def position(self, unit: Sequence[float]) -> Operator:
+    def position(self, unit: Any) -> Operator:
         """u·r, summed over the particles; `unit` has `dimension` components."""
         raise Refused(self, "the position")
 
-    def momentum(self, unit: Sequence[float], order: Any = "spectral") -> Operator:
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
         """u·p = −i u·∇, summed over the particles."""
         raise Refused(self, "the momentum")
 
@@ -217,9 +216,8 @@ class Basis(eqx.Module):
 
     def resolvents(self, operator: Operator) -> Resolvents:
         """(S + zH₀)⁻¹ of a part that `separate` gave."""
-        parts = parts_of(operator)
-        if all(isinstance(part, Diagonal) for part in parts) and self.orthonormal:
-            return DiagonalResolvents(sum(part.full() for part in parts))
+        if isinstance(operator, Diagonal) and self.orthonormal:
+            return DiagonalResolvents(operator.full())
         try:
             if self.orthonormal:
                 return BandedResolvents(operator.as_banded())
