@@ -392,7 +392,7 @@ def test_resume_refuses_another_input(case, tmp_path, capsys):
     (out / "result.h5").unlink()
     psi = io.Variable(np.ones(127, complex), ("axis_0",))
     io.write(folder / "initial.h5", io.Dataset({"psi": psi}, {"known": {}}))
-    loop.Checkpoint(folder, 0, "another").save(1, [np.zeros(3)], 0, loop.Piece([], {}))
+    loop.Checkpoint(folder, 0, "another").save(1, [np.zeros(3)], 0, loop.Piece({}, {}))
     code, _, stderr = zitter(capsys, "run", case, "--out", out, "-q", "--resume")
     assert code == 2
     assert "belongs to a different input" in stderr

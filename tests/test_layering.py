@@ -35,6 +35,8 @@ LEVELS = {
     "bases": 2,
     "linalg": 1,
     "loop": 0,
+    "checkpoints": 0,
+    "same_run": 0,
     "solution": 0,
     "io": 0,
     "cube": 0,

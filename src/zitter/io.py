@@ -144,10 +144,16 @@ def _variable(name: str, item: Any) -> Variable | None:
     dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
     data = item[()]
     if dims and dims[-1] == "complex":
-        data, dims = data[..., 0] + 1j * data[..., 1], dims[:-1]
+        data, dims = _complex(data), dims[:-1]
     return Variable(
         data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))
     )
+
+
+def _complex(pairs: np.ndarray) -> np.ndarray:
+    """The pairs' own bits: a sum x + iy would lose the sign of zeros."""
+    kind = np.result_type(pairs.dtype, np.complex64)
+    return np.ascontiguousarray(pairs).view(kind)[..., 0]
 
 
 def _describe(item: Any, variable: Variable) -> None:
