@@ -1,7 +1,7 @@
 """Where a run keeps its state and its records so far, by name: a viewer can read them meanwhile.
 
-    state.h5             the state after `done` of `steps` steps, array by array
-    records-000000.h5    the first records over the axis of the run (time, block, …), then the next
+state.h5             the state after `done` of `steps` steps, array by array
+records-000000.h5    the first records over the axis of the run (time, block, …), then the next
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Checkpoint:
             for name, leaf in named_leaves(state).items()
         ]
         pieces = [self._read_piece(k) for k in range(int(saved.attributes["pieces"]))]
-        return int(saved.attributes["done"]), jax.tree.unflatten(jax.tree.structure(state), loaded), pieces
+        whole = jax.tree.unflatten(jax.tree.structure(state), loaded)
+        return int(saved.attributes["done"]), whole, pieces
 
     def exists(self) -> bool:
         return (self.folder / "state.h5").exists()

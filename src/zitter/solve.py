@@ -25,7 +25,8 @@ from zitter.observables import edges
 from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
-from zitter.solution import Eigenstates, Solution
+from zitter.results import Eigenstates, Solution
+from zitter.stored import Kept
 
 
 def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
@@ -47,7 +48,9 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
         warn_of_small_box(*walls)
     states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
-    return Eigenstates(np.asarray(energies), states, residuals, info, H.basis.axes())
+    return Eigenstates(
+        np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
+    )
 
 
 class _Context(eqx.Module):
@@ -267,6 +270,7 @@ class Plan:
             {name: clock for name, (clock, _) in sparse.items()},
             described,
             coordinates,
+            kept=Kept.of(context.H),
         )
 
     def memory(self) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import io, solution
+from zitter import io, tables
 from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
+from zitter.results.base import Result
 
-KIND = "monte carlo"
 # Traces that are not energies in the system's units: (unit, label).
 OTHERS = {
     "variance": ("hartree^2", "variance of the local energy of all electrons"),
@@ -28,14 +28,16 @@ ABSCISSAS = {
 }
 
 
-@dataclasses.dataclass
-class Samples:
+@dataclasses.dataclass(repr=False)
+class Samples(Result):
     """The course of a Monte Carlo run.
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
     the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
     (mean, error) over the coordinate of that name.
     """
+
+    kind: ClassVar[str] = "monte carlo"
 
     traces: dict[str, np.ndarray]
     weights: np.ndarray
@@ -69,9 +71,8 @@ class Samples:
         return self.estimate("acceptance").mean
 
     def numbers(self) -> dict[str, Any]:
-        """The key numbers, for `--json`."""
         found = {
-            "kind": KIND,
+            "kind": self.kind,
             "energy": self.energy,
             "energy_error": self.energy_error,
             "units": self.units,
@@ -113,10 +114,8 @@ class Samples:
             f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
             f"reblocked by {energy.block_length}",
         ]
-        for key, value in self.info.items():
-            if key not in ("method", "system", "notes", "twists"):
-                text = f"{value:.6g}" if isinstance(value, float) else str(value)
-                lines.append(f"  {key.replace('_', ' '):<22} {text}")
+        told = tables.facts(self.info, ("method", "system", "notes", "twists"))
+        lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
         for row in self.info.get("twists", []):
             shown = ", ".join(f"{x:g}" for x in row["twist"])
             found = row["energy"]
@@ -149,19 +148,13 @@ class Samples:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
         attributes = {
-            "kind": KIND,
+            "kind": self.kind,
             "info": self.info,
             "input": self.input,
             "units": self.units,
             "start": str(self.start),
         }
         return io.Dataset(v, attributes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        io.write(path, self.dataset())
-
-    def to_xarray(self) -> Any:
-        return io.to_xarray(self.dataset())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:
@@ -191,6 +184,3 @@ class Samples:
             positions,
             str(data.attributes.get("input", "")),
         )
-
-
-solution.KINDS[KIND] = Samples

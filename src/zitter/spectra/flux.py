@@ -21,7 +21,7 @@ from zitter import checks
 from zitter.bases.convergence import ConvergenceWarning
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.fields import Field
-from zitter.solution import Solution
+from zitter.results import Solution
 from zitter.spectra.angular import AngularSpectrum, spherical_harmonic
 
 
