@@ -7,6 +7,7 @@ higher one, whenever the import runs.
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,18 @@ def test_every_top_level_module_has_a_level():
 def test_imports_point_downwards():
     found = violations(SOURCE)
     assert not found, "imports must point to a lower level:\n  " + "\n  ".join(found)
+
+
+@pytest.mark.parametrize("module", [name for name, level in LEVELS.items() if level == 0])
+def test_the_ground_does_not_speak_of_the_command_line(module):
+    """What a command calls its options and itself is added where commands are."""
+    files = [SOURCE / f"{module}.py", *(SOURCE / module).glob("*.py")]
+    words = re.compile(r"--[a-z]|zitter (run|show|plot)\b|command line")
+    told = [
+        line for f in files if f.exists() for line in f.read_text(encoding="utf-8").splitlines()
+    ]
+    assert told
+    assert [line for line in told if words.search(line)] == []
 
 
 @pytest.mark.parametrize(
