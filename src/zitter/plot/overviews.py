@@ -70,9 +70,9 @@ def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | Non
     if spectral:
         names.remove("acceleration")
     places = list(states.axes(result))
+    over_time = len(states.course_axes(result)) == 1
+    # On a line the whole course says more; where nothing was recorded the end has to do.
     on_line = len(places) == 1 and places != ["r"]
-    over_time = on_line and states.has_course(result)
-    # On a line the whole course says more; where none was recorded the end has to do.
     at_end = bool(places) and not over_time and (not on_line or not known)
     room = _MOST_PANELS - len(panels) - spectral - at_end
     # The norm is no news where the ionization is drawn, or where it stays what it was.
@@ -85,7 +85,7 @@ def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | Non
         panels.append(lambda ax: spectrum(result, field, ax))
     if at_end:
         panels.append(lambda ax: final_density(result, ax, equal=False))
-    if not names and not places:
+    if not panels and not over_time:
         panels.append(lambda ax: final_populations(result, ax))
     return _arranged(panels, result if over_time else None, result.info.get("title", ""))
 

@@ -86,10 +86,11 @@ def course(solution: Solution) -> tuple[np.ndarray, Shown]:
     return solution.times[::thin], of_states(solution, solution.states[::thin])
 
 
-def has_course(solution: Solution) -> bool:
-    return "density" in solution.observables or (
-        solution.states is not None and bool(axes(solution))
-    )
+def course_axes(solution: Solution) -> list[str]:
+    """Names of what the densities of `course` live on; none where there is no course."""
+    if "density" in solution.observables:
+        return list(solution.described["density"][0])
+    return list(axes(solution)) if solution.states is not None else []
 
 
 def _basis(result: Solution | Eigenstates) -> Basis:
