@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from zitter.bases.convergence import ConvergenceWarning
 
 import zitter as zt
 from zitter import units
+from zitter.bases.edges import ConvergenceWarning
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 BASIS = zt.SphericalBasis(zt.RadialBSplines(30, 6, 20.0, "graded", first=0.5, grading=6.0), 2)

@@ -73,10 +73,8 @@ class WavePacket(InitialState):
         """The normalized packet, on a basis that samples functions of the coordinates."""
 
         def packet(*x):
-            center, width, momentum = (
-                _for_axes(key, getattr(self, key), len(x))
-                for key in ("center", "width", "momentum")
-            )
+            keys = ("center", "width", "momentum")
+            center, width, momentum = (_for_axes(k, getattr(self, k), len(x)) for k in keys)
             exponents = [
                 -(((xa - c) / (2 * s)) ** 2) + 1j * k * xa
                 for xa, c, s, k in zip(x, center, width, momentum, strict=True)

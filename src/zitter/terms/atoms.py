@@ -182,5 +182,5 @@ class Marinescu(Term):
         l, places = basis.l, basis.places()
         if not places.radial:
             raise unsupported(self, basis, "the atom needs a SphericalBasis")
-        rows = {k: self.central(*places.values, k) for k in {int(k) for k in l}}
+        rows = {k: self.central(places.values[0], k) for k in {int(k) for k in l}}
         return [basis.multiply(np.stack([rows[int(k)] for k in l]))]

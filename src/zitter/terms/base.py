@@ -69,7 +69,11 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
     absorbers: list[Operator] = []
     masks: list[jax.Array] = []
     for term in model.terms:
-        for piece in _written(term, basis):
+        try:
+            pieces = term.discretize(basis)
+        except Refused as refusal:  # said in the name of the term that asked
+            raise unsupported(term, basis, refusal.advice) from None
+        for piece in pieces:
             match piece:
                 case Operator():
                     fixed.append(piece)
@@ -88,14 +92,6 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
         add(absorbers) if absorbers else None,
         Mask(sum(masks[1:], masks[0])) if masks else None,
     )
-
-
-def _written(term: Term, basis: Basis) -> list[Contribution]:
-    """What a basis refuses is said in the name of the term that asked for it."""
-    try:
-        return term.discretize(basis)
-    except Refused as refusal:
-        raise unsupported(term, basis, refusal.advice) from None
 
 
 def _warn_of_nonlocal(model: Model) -> None:

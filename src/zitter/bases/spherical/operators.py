@@ -73,8 +73,8 @@ def position(basis: SphericalBasis, unit: Any) -> Operator:
     """u·r."""
     bands = jnp.asarray(radial_bands(basis.radial, "r"))[None]
     return add(
-        AngularCoupling(bands, u * angular[None], phase, not basis.complex_scaled)
-        for u, phase, angular, _ in _directions(basis, unit)
+        AngularCoupling(bands, u * N[None], phase, not basis.complex_scaled)
+        for u, phase, N, _ in _directions(basis, unit)
     )
 
 
@@ -84,10 +84,8 @@ def momentum(basis: SphericalBasis, unit: Any) -> Operator:
         raise Unsupported('momentum needs splines that vanish at rmax: outer = "zero"')
     bands = jnp.stack([radial_bands(basis.radial, kind) for kind in ("d/dr", "1/r")])
     return add(
-        AngularCoupling(
-            bands, u * np.stack([angular, slope]), -1j * phase, not basis.complex_scaled
-        )
-        for u, phase, angular, slope in _directions(basis, unit)
+        AngularCoupling(bands, u * np.stack([N, K]), -1j * phase, not basis.complex_scaled)
+        for u, phase, N, K in _directions(basis, unit)
     )
 
 
