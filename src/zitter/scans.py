@@ -63,7 +63,7 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
             results = jax.lax.map(lambda point: run(**point), points, batch_size=batch)
         jax.effects_barrier()
     for population, edge in found.values():
-        edge.warn(population, 5)
+        edge.warn(population, 4)
     return results
 
 

@@ -20,7 +20,7 @@ from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.dense import Dense
 
-NO_SPACE = "levels have no coordinates; write what acts on them as Matrix or DrivenMatrix"
+NO_SPACE = "levels have no coordinates; use Matrix, DrivenMatrix and Populations"
 
 
 class Levels(Basis):

@@ -23,10 +23,11 @@ from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
 from zitter.bases.places import Places
-from zitter.bases.spinor import momentum, nuclei, operators, values
+from zitter.bases.spinor import nuclei, operators, values
 from zitter.bases.spinor.edges import LastKappa
 from zitter.bases.spinor.kinetic_balance import allowed, masked, overlap_bands, polynomial
 from zitter.bases.spinor.light import SpinorLight
+from zitter.bases.spinor.momentum import mean_momentum
 from zitter.linalg.base import Operator
 from zitter.linalg.blocks import banded_product
 
@@ -185,6 +186,12 @@ class SpinorBasis(Basis):
     def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
         raise Refused(self, "the kinetic energy", "use Dirac()")
 
+    def position(self, unit: Any) -> Operator:
+        raise Refused(self, "the position", "Momentum and Ionization are measured on it")
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        raise Refused(self, "the momentum", "its mean value alone is known, by Momentum()")
+
     def dirac(self) -> Operator:
         return operators.dirac(self)
 
@@ -204,7 +211,7 @@ class SpinorBasis(Basis):
     # Measuring and showing.
 
     def mean_momentum(self, psi: jax.Array) -> jax.Array:
-        return momentum.mean_momentum(self, psi)
+        return mean_momentum(self, psi)
 
     def density(self, psi: jax.Array) -> jax.Array:
         return values.density(self, psi)
