@@ -22,7 +22,6 @@ from zitter.linalg import (
     Unsupported,
     add,
 )
-from zitter.terms.kinetic import momentum
 
 rng = np.random.default_rng(0)
 
@@ -39,7 +38,7 @@ def kinetic(shape, order, boundary="zero"):
 
 def p_operator(shape, order, boundary):
     grid = zt.Grid(shape, 0.4, boundary)
-    return momentum(grid, np.arange(1.0, len(shape) + 1), order)
+    return grid.momentum(np.arange(1.0, len(shape) + 1), order)
 
 
 OPERATORS: dict[str, Operator] = {

@@ -12,7 +12,8 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 import zitter as zt
-from zitter.terms.dirac import SmallBoxWarning, finite_nucleus_error, ground_state_error
+from zitter.bases.edges import SmallBoxWarning
+from zitter.bases.spinor.nuclei import finite_nucleus_error, ground_state_error
 
 KAPPAS = (-1, 1, -2, 2, -3, 3)
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import spherical_jn
 
 from zitter import checks
-from zitter.bases.convergence import ConvergenceWarning
+from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.fields import Field
 from zitter.solution import Solution

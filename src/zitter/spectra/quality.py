@@ -7,16 +7,18 @@ import warnings
 from typing import Any
 
 from zitter import checks, units
-from zitter.bases.convergence import ConvergenceWarning, last_l_population, warn_of_small_lmax
+from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spherical.edges import LastL
 from zitter.fields import Field
 
 
 def check_lmax(basis: SphericalBasis | EigenBasis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
-    population = last_l_population(basis, psi)
-    warn_of_small_lmax(basis, population, limit)
+    last = LastL(basis)
+    population = float(last.population(psi))
+    last.warn(population, 4, limit)
     return population
 
 

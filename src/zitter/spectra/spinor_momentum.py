@@ -17,7 +17,8 @@ from scipy.special import spherical_jn
 
 from zitter import checks
 from zitter.bases import angular
-from zitter.bases.spinor.basis import SpinorBasis, spinor_table
+from zitter.bases.angular import spinor_table
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.kinetic_balance import doublets
 from zitter.spectra.momentum_distribution import MomentumDistribution, MomentumGrid
 from zitter.spectra.relativistic_sfa import BoundState, plane_wave_components

@@ -16,7 +16,7 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.convergence import ConvergenceWarning
+from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.blocks import RadialBlocks

@@ -15,9 +15,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Contribution
-from zitter.terms.dirac import check_finite_nucleus
 from zitter.terms.potentials import OneBody
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(256)
@@ -32,8 +30,9 @@ class _Nucleus(OneBody):
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         pieces = OneBody.discretize(self, basis)
-        if isinstance(basis, SpinorBasis) and not checks.is_traced(self):
-            check_finite_nucleus(basis, float(self.Z), float(self.rms), self.central)
+        if not checks.is_traced(self):
+            origin = np.zeros((1, basis.dimension))
+            basis.check_nuclei([self.Z], origin, float(self.rms), self.central)
         return pieces
 
     def value(self, *coordinates):
