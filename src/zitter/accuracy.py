@@ -14,6 +14,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.grid.basis import Grid
+from zitter.bases.grid.scaling import scaled_grid
 from zitter.eigensolvers import Direct, Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
 from zitter.hamiltonian import Hamiltonian
@@ -113,17 +114,3 @@ def _order(term: Any, grid: Grid) -> int:
             return 1
         case _:
             return SMOOTH_ORDER
-
-
-def scaled_grid(grid: Grid, factor: float) -> Grid:
-    """The same box with about `factor` times the spacing along each axis."""
-    edge = 0 if grid.boundary == "periodic" else 1
-    shape = [max(5, round((n + edge) / factor) - edge) for n in grid.shape]
-    spacing = [
-        h * (n + edge) / (m + edge) for h, n, m in zip(grid.spacing, grid.shape, shape, strict=True)
-    ]
-    center = [
-        c if edge else c + 0.5 * (wide - h)
-        for c, wide, h in zip(grid.center, spacing, grid.spacing, strict=True)
-    ]
-    return Grid(shape, spacing, grid.boundary, center=center, particles=grid.particles)

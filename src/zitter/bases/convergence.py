@@ -12,14 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.spherical.basis import SphericalBasis, banded_rows
 
 EDGE = 0.95  # of rmax; what lies beyond has reached the wall
-
-
-class ConvergenceWarning(UserWarning):
-    """A result that a larger basis would change."""
 
 
 def last_l_population(basis: SphericalBasis | EigenBasis, psi: Any) -> Any:

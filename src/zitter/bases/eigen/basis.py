@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, io, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
 from zitter.bases.spherical.basis import SphericalBasis
 
 
@@ -108,6 +108,21 @@ class EigenBasis(Basis):
                 "basis", "must know its radial functions, but was read without them"
             )
         return jnp.einsum("lin,ln->li", self.vectors, psi)
+
+    # Spectra. What works with this basis imports it, so it is imported when asked for.
+
+    def channels_of(self, operator=None):
+        """Those of the basis the states were found on."""
+        if operator is not None:
+            return Basis.channels_of(self, operator)
+        if self.parent is None:
+            raise Refused(self, "radial channels", "it was read without its radial functions")
+        return self.parent.channels_of()
+
+    def levels_of(self, operator=None):
+        from zitter.bases.eigen.levels import EigenLevels
+
+        return EigenLevels(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the layout that `read_eigenbasis` describes."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis
+from zitter.bases.grid import box, scaling, transfer
 
 Boundary = Literal["zero", "periodic"]
 
@@ -105,6 +106,17 @@ class Grid(Basis):
         """ψ from a function of the coordinates, at the grid points (not normalized)."""
         coordinates = [jnp.asarray(x) for p in range(self.particles) for x in self.coordinates(p)]
         return jnp.broadcast_to(function(*coordinates), self.shape)
+
+    # Stationary states.
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    def coarser(self, operator):
+        return transfer.coarser(self, operator)
+
+    def rescaled(self, factor: float) -> Grid:
+        return scaling.scaled_grid(self, factor)
 
 
 def _per_axis(key, value, ndim, check) -> tuple[float, ...]:

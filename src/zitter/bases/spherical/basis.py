@@ -17,10 +17,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sparse
 
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.spherical import box, channels
+from zitter.linalg.sparse import sparse_bands
 
 
 class SphericalBasis(Basis):
@@ -92,6 +95,26 @@ class SphericalBasis(Basis):
         if (l, m) not in self.channels:
             raise checks.InputError("l", f"must be a channel of the basis, but is ({l}, {m})")
         return self.channels.index((l, m))
+
+    @property
+    def complex_scaled(self) -> bool:
+        return self.radial.scaling is not None
+
+    # Stationary states.
+
+    def sparse_overlap(self):
+        return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
+
+    def stationary(self, operator, n, near):
+        return channels.stationary(self, operator, n, near)
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    # Spectra.
+
+    def channels_of(self, operator=None) -> channels.Channels:
+        return channels.channels_of(self, operator)
 
     def __repr__(self) -> str:
         return f"SphericalBasis: l ≤ {self.lmax}, m = {self.m}, {self.radial}"

@@ -20,7 +20,7 @@ import numpy as np
 
 from zitter import checks, units
 from zitter.bases import angular
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.spinor.kinetic_balance import (
     allowed,
@@ -189,6 +189,32 @@ class SpinorBasis(Basis):
                 products = table[spin][:, :, None] * (phase * radial / np.asarray(r))[:, None, :]
                 components.append(sums.at[place].add(products))
         return m, jnp.stack(components)
+
+    # Stationary states. What works with this basis imports it, so it is imported when asked for.
+
+    def stationary(self, operator, n, near):
+        from zitter.bases.spinor import states
+
+        return states.stationary(self, operator, n, near)
+
+    def kappa_states(self, operator, kappa):
+        from zitter.bases.spinor import states
+
+        return states.kappa_states(self, operator, kappa)
+
+    # Spectra.
+
+    def levels_of(self, operator=None):
+        from zitter.bases.spinor.levels import levels_of
+
+        if operator is None:
+            raise Refused(self, "field-free levels", "spinor_levels(H) finds those of H")
+        return levels_of(operator, self)
+
+    def plane_waves(self, psi):
+        from zitter.bases.spinor.plane_waves import SpinorWaves
+
+        return SpinorWaves(self, psi)
 
     def __repr__(self) -> str:
         return (
