@@ -85,7 +85,7 @@ class Operator(eqx.Module):
         raise Unsupported(f"{type(self).__name__} has no sparse matrix")
 
     def axis_matrices(self) -> list[np.ndarray]:
-        """Real matrices T_a with O = Σ_a T_a, each along one axis of the coefficients."""
+        """The real parts of T_a in O = Σ_a T_a, each a matrix along one axis of coefficients."""
         raise Unsupported(f"{type(self).__name__} is not a sum of matrices along the axes")
 
     def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
@@ -116,9 +116,9 @@ class Operator(eqx.Module):
 
 
 def one_axis(operator: Operator) -> list[np.ndarray]:
-    """`axis_matrices` of a real matrix on a line, which is its own."""
-    if len(operator.shape) == 1 and operator.real:
-        return [np.asarray(operator.as_matrix())]
+    """`axis_matrices` of a matrix on a line, which is its own."""
+    if len(operator.shape) == 1:
+        return [np.real(np.asarray(operator.as_matrix()))]
     return Operator.axis_matrices(operator)
 
 
