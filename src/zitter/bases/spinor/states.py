@@ -6,7 +6,7 @@ those above the middle of the gap, −c².
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,10 +14,12 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.bases.spinor.kinetic_balance import overlap_bands, polynomial
 from zitter.linalg.base import Operator, Unsupported
+
+if TYPE_CHECKING:
+    from zitter.bases.spinor.basis import SpinorBasis
 
 HOW = "LAPACK, one κ at a time"
 
