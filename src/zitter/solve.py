@@ -20,7 +20,7 @@ from zitter import checks, loop, runtime
 from zitter.bases import edges
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
-from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
+from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported, cast_reals
 from zitter.observables.base import Observable, prepared
@@ -42,7 +42,7 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
         bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
         info = info | {"error_bounds": [float(b) for b in bounds]}
-    walls = box_errors(H, energies, states)
+    walls = H.basis.box_errors(H.operator, energies, states)
     if walls is not None:
         info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
         warn_of_small_box(*walls)

@@ -117,6 +117,21 @@ class EigenBasis(Basis):
             )
         return jnp.einsum("lin,ln->li", self.vectors, psi)
 
+    # Spectra. What works with this basis imports it, so it is imported when asked for.
+
+    def channels_of(self, operator=None):
+        """Those of the basis the states were found on."""
+        if operator is not None:
+            return Basis.channels_of(self, operator)
+        if self.parent is None:
+            raise Refused(self, "radial channels", "it was read without its radial functions")
+        return self.parent.channels_of()
+
+    def levels_of(self, operator=None):
+        from zitter.bases.eigen.levels import EigenLevels
+
+        return EigenLevels(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the layout that `read_eigenbasis` describes."""
         variables = {

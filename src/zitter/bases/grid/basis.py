@@ -20,8 +20,7 @@ import numpy as np
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
-from zitter.bases.grid import measuring, operators
-from zitter.bases.grid.scaling import scaled_grid
+from zitter.bases.grid import box, measuring, operators, scaling, transfer
 from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -151,9 +150,6 @@ class Grid(Basis):
     def sphere(self, radius: float) -> Diagonal:
         return operators.sphere(self, radius)
 
-    def rescaled(self, factor: float) -> Grid:
-        return scaled_grid(self, factor)
-
     # Measuring and showing.
 
     def mean_position(self, psi: jax.Array) -> jax.Array:
@@ -170,6 +166,17 @@ class Grid(Basis):
         if self.particles > 1:
             raise Refused(self, "a function of one place", "it has several particles")
         return measuring.interpolated(self, psi, (x, y, z)[: self.ndim])
+
+    # Stationary states.
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    def coarser(self, operator):
+        return transfer.coarser(self, operator)
+
+    def rescaled(self, factor: float) -> Grid:
+        return scaling.scaled_grid(self, factor)
 
 
 def _per_axis(key, value, ndim, check) -> tuple[float, ...]:

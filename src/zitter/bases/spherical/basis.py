@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sparse
 
 from zitter import checks
 from zitter.bases import angular
@@ -24,10 +25,11 @@ from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
 from zitter.bases.places import Places
-from zitter.bases.spherical import measuring, operators
+from zitter.bases.spherical import box, channels, measuring, operators
 from zitter.bases.spherical.edges import LastL, Wall
 from zitter.bases.spherical.operators import multiply_rows
 from zitter.linalg.base import Operator
+from zitter.linalg.sparse import sparse_bands
 
 
 class SphericalBasis(Basis):
@@ -155,6 +157,22 @@ class SphericalBasis(Basis):
         last = (LastL(self),) if driven and self.shape[0] > 1 else ()
         wall = (Wall(self.radial),) if open_end and not self.complex_scaled else ()
         return last + wall
+
+    # Stationary states.
+
+    def sparse_overlap(self):
+        return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
+
+    def stationary(self, operator, n, near):
+        return channels.stationary(self, operator, n, near)
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    # Spectra.
+
+    def channels_of(self, operator=None) -> channels.Channels:
+        return channels.channels_of(self, operator)
 
     def __repr__(self) -> str:
         return f"SphericalBasis: l ≤ {self.lmax}, m = {self.m}, {self.radial}"

@@ -230,6 +230,32 @@ class SpinorBasis(Basis):
     def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
         return (LastKappa(self),) if driven and self.kappa_max > 1 else ()
 
+    # Stationary states. What works with this basis imports it, so it is imported when asked for.
+
+    def stationary(self, operator, n, near):
+        from zitter.bases.spinor import states
+
+        return states.stationary(self, operator, n, near)
+
+    def kappa_states(self, operator, kappa):
+        from zitter.bases.spinor import states
+
+        return states.kappa_states(self, operator, kappa)
+
+    # Spectra.
+
+    def levels_of(self, operator=None):
+        from zitter.bases.spinor.levels import levels_of
+
+        if operator is None:
+            raise Refused(self, "field-free levels", "spinor_levels(H) finds those of H")
+        return levels_of(operator, self)
+
+    def plane_waves(self, psi):
+        from zitter.bases.spinor.plane_waves import SpinorWaves
+
+        return SpinorWaves(self, psi)
+
     def __repr__(self) -> str:
         return (
             f"SpinorBasis: |κ| ≤ {self.kappa_max}, |μ| ≤ {self.mu_max:g}, "
