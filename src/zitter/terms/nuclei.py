@@ -40,17 +40,30 @@ class _Nucleus(OneBody):
 
 
 class UniformNucleus(_Nucleus):
-    """A sphere of constant charge: V = −(Z/2R)(3 − r²/R²) inside R = √(5/3) rms, −Z/r outside."""
+    """A sphere of constant charge: V = −(Z/2R)(3 − r²/R²) inside R = √(5/3) rms, −Z/r outside.
+
+    Its size is the charge radius `rms` or, instead, `radius`, which is R.
+    """
 
     Z: Any
     rms: Any
 
-    def __init__(self, Z: float, rms: float | str):
+    def __init__(
+        self, Z: float, rms: float | str | None = None, *, radius: float | str | None = None
+    ):
         self.Z = checks.positive("Z", Z)
-        self.rms = checks.positive("rms", rms, "length")
+        if checks.only_one({"rms": rms, "radius": radius}, "rms") == "rms":
+            self.rms = checks.positive("rms", rms, "length")
+        else:
+            self.rms = checks.positive("radius", radius, "length") / math.sqrt(5 / 3)
+
+    @property
+    def radius(self) -> Any:
+        """R."""
+        return math.sqrt(5 / 3) * self.rms
 
     def central(self, r):
-        radius = math.sqrt(5 / 3) * self.rms
+        radius = self.radius
         outside = jnp.maximum(r, radius)
         inside = (3 - (jnp.minimum(r, radius) / radius) ** 2) / (2 * radius)
         return -self.Z * jnp.where(r < radius, inside, 1 / outside)
