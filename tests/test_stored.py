@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cases, config, stored
+from zitter import cases, config, kept_classes, stored
 from zitter.hamiltonian import Hamiltonian
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.toml"))
@@ -50,6 +50,7 @@ def same(one, other) -> None:
         PULSE,
         2.0 * PULSE + zt.Gaussian(amplitude=0.1, frequency=0.5, fwhm="1 fs"),
         zt.Tabulated([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, -1.0, 0.0]),
+        zt.Trapezoid(amplitude=0.1, frequency=0.5, ramp_cycles=1, plateau_cycles=2),
         zt.Model([zt.Kinetic(order=4), zt.Potential(expression="0.5*x**2 + x*sin(t)")]),
         zt.Model([zt.Potential(array=np.arange(8.0)), zt.MaskAbsorber(width=2.0)]),
         zt.Model([zt.SoftCoulomb([1, 2], centers=[-1, 1], motion=zt.Rigid(0.5, 3.0))]),
@@ -71,6 +72,15 @@ def test_nothing_of_the_examples_is_lost(path):
     case = cases.read(document)
     same(again(case.basis), case.basis)
     same(again(case.model), case.model)
+
+
+def test_names_of_classes_are_unique():
+    """Files know a class by its name alone."""
+    found = list(kept_classes.rules())
+    assert len({rule.cls.__name__ for rule in found}) == len(found)
+    public = {getattr(zt, name) for name in zt.__all__}
+    wanted = {c for c in public if isinstance(c, type) and issubclass(c, zt.Basis | zt.Field)}
+    assert wanted <= {rule.cls for rule in found}
 
 
 def test_a_basis_of_eigenstates_leaves_its_dipoles_out():

@@ -139,7 +139,7 @@ def _form(thing: Any, arrays: dict[str, np.ndarray]) -> Any:
             return _array(thing, "numpy", arrays)
         case list():
             return [_form(item, arrays) for item in thing]
-        case tuple():
+        case tuple() if type(thing) is tuple:
             return {TAG: "tuple", "items": [_form(item, arrays) for item in thing]}
         case dict() if all(isinstance(key, str) for key in thing):
             return {TAG: "dict", "items": {k: _form(v, arrays) for k, v in thing.items()}}

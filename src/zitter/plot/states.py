@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.linalg.base import Unsupported
-from zitter.plot import shim
 from zitter.results import Eigenstates, Solution
 
 MOST_MOMENTS = 1000  # of saved states, more than a picture can show
@@ -51,7 +51,7 @@ class Shown:
 def axes(result: Solution | Eigenstates) -> dict[str, np.ndarray]:
     """What a density of this result lives on; nothing where none can be drawn."""
     try:
-        return shim.density_axes(_basis(result))
+        return _basis(result).density_axes()
     except (checks.InputError, Unsupported):
         return {}
 
@@ -60,8 +60,8 @@ def of_states(result: Solution | Eigenstates, states: Any) -> Shown:
     """Densities of states in the basis of a result, one after another."""
     basis = _basis(result)
     try:
-        values = [np.asarray(shim.density(basis, np.asarray(psi))) for psi in states]
-        return Shown(shim.density_axes(basis), np.stack(values))
+        values = [np.asarray(basis.density(jnp.asarray(psi))) for psi in states]
+        return Shown(basis.density_axes(), np.stack(values))
     except Unsupported as error:
         raise checks.InputError("result", f"must have a density to be drawn, but {error}") from None
 
