@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cli, io
+from zitter import cases, cli, config, io
 
 CASE = """
 title = "a small atom in a short pulse"
@@ -434,6 +434,27 @@ def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, cap
     assert code == 0
     same_numbers(out, undisturbed)
     assert not (out / "checkpoint").exists()
+
+
+def test_resume_refuses_another_potential(tmp_path, capsys):
+    """The same input whose file has changed is another run."""
+    case, out = tmp_path / "case.toml", tmp_path / "out"
+    case.write_text(
+        '[basis]\ntype = "Grid"\nshape = 31\nspacing = 0.5\n'
+        '[model]\nterms = ["Kinetic", { type = "Potential", file = "v.npy" }]\n'
+        "[evolve]\nt = [0, 1]\ndt = 0.1\n"
+    )
+    potential = 0.1 * np.linspace(-5, 5, 31) ** 2
+    np.save(tmp_path / "v.npy", potential)
+    begun = cases.read(config.read(case)).fingerprint()
+    (out / "checkpoint").mkdir(parents=True)
+    (out / "checkpoint" / "input").write_text(begun)
+    np.save(tmp_path / "v.npy", 2 * potential)
+    code, _, stderr = zitter(capsys, "run", case, "--out", out, "-q", "--resume")
+    assert code == 2
+    assert "--resume: must continue the same run" in stderr
+    np.save(tmp_path / "v.npy", potential)
+    assert zitter(capsys, "run", case, "--out", out, "-q", "--resume")[0] == 0
 
 
 def test_resume_refuses_another_input(case, tmp_path, capsys):

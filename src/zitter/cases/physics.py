@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from zitter import checks, runtime
+from zitter import checks, runtime, same_run
 from zitter.bases.base import Basis
 from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate
@@ -34,6 +34,10 @@ class Physics(Case):
             return discretize(self.model, self.basis)
         except checks.InputError as error:
             raise self._located(error) from None
+
+    def fingerprint(self) -> str:
+        """Potentials from files count as well."""
+        return same_run.fingerprint(Case.fingerprint(self), self.model)
 
     def check_basis(self) -> None:
         memory.check_basis(self.basis)
