@@ -110,3 +110,17 @@ def test_a_central_potential_may_change_with_time(kind):
     double = function.at(2.0).operator.apply(psi) - function.at(1.0).operator.apply(psi)
     single = function.at(1.0).operator.apply(psi) - function.at(0.0).operator.apply(psi)
     np.testing.assert_allclose(double, single, atol=1e-9)
+
+
+def test_a_run_tells_what_is_in_the_last_kappa():
+    basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 10.0), 2, 0.5)
+    pulse = zt.SineSquared(amplitude=20.0, frequency=5.0, cycles=2)
+    light = zt.DiracLight(pulse, 0)
+    H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1), light]), basis)
+    ground = zt.eigenstates(H.static, 1).states[0]
+    with pytest.warns(ConvergenceWarning, match="kappa_max = 2 is too small") as seen:
+        found = zt.evolve(H, ground, (0.0, 0.4), 0.1, observables=[zt.KappaPopulations()])
+    assert seen[-1].filename == __file__
+    last = found.observables["kappa_populations"][:, 2:].sum(axis=1)
+    assert found.info["last_kappa_population"] == pytest.approx(last.max(), rel=1e-10)
+    assert last.max() > 1e-4
