@@ -36,6 +36,7 @@ from zitter.fields import (
     Static,
     Tabulated,
     Trapezoid,
+    Waveform,
 )
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import WavePacket
@@ -206,6 +207,7 @@ __all__ = [
     "Unsupported",
     "VelocityGauge",
     "WavePacket",
+    "Waveform",
     "ZitterError",
     "channel_states",
     "configure",

@@ -26,7 +26,6 @@ from zitter.linalg import (
     add,
 )
 from zitter.linalg.sums import parts_of
-from zitter.terms.kinetic import momentum
 
 rng = np.random.default_rng(0)
 
@@ -43,7 +42,7 @@ def kinetic(shape, order, boundary="zero"):
 
 def p_operator(shape, order, boundary):
     grid = zt.Grid(shape, 0.4, boundary)
-    return momentum(grid, np.arange(1.0, len(shape) + 1), order)
+    return grid.momentum(np.arange(1.0, len(shape) + 1), order)
 
 
 OPERATORS: dict[str, Operator] = {

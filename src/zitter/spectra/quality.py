@@ -6,9 +6,6 @@ import math
 import warnings
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-
 from zitter import checks, units
 from zitter.bases.base import Basis
 from zitter.bases.edges import ConvergenceWarning
@@ -18,15 +15,9 @@ from zitter.linalg.base import Unsupported
 
 def check_lmax(basis: Basis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
-    rows = jnp.asarray(psi)[basis.l == basis.l.max()]
-    population = float(jnp.real(jnp.vdot(rows, basis.overlap(rows))))
-    if population > limit:
-        warnings.warn(
-            f"lmax = {np.max(basis.l)} is too small: the last l holds {population:.1e} of the "
-            f"probability (limit {limit:.0e})",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    (last,) = (edge for edge in basis.edges(True, False) if edge.name == "last_l_population")
+    population = float(last.population(psi))
+    last.warn(population, 3, limit)
     return population
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.special import spherical_jn
 
 from zitter.bases import angular
+from zitter.bases.angular import spinor_table
 from zitter.bases.plane_waves import PlaneWaves
-from zitter.bases.spinor.basis import SpinorBasis, spinor_table
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.kinetic_balance import doublets
 
 
