@@ -13,7 +13,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.spherical.basis import SphericalBasis, banded_rows
+from zitter.bases.spherical.basis import SphericalBasis
+from zitter.linalg.bands import banded_product
 
 EDGE = 0.95  # of rmax; what lies beyond has reached the wall
 
@@ -45,7 +46,7 @@ def wall_population(basis: SphericalBasis | EigenBasis, psi: Any) -> Any:
     with jax.ensure_compile_time_eval():
         bands = radial.matrix(1.0 * (radial.points > EDGE * radial.rmax), hermitian=True)
     psi = jnp.asarray(psi)
-    return _number(jnp.real(jnp.vdot(psi, banded_rows(jnp.real(bands), psi))))
+    return _number(jnp.real(jnp.vdot(psi, banded_product(jnp.real(bands), psi))))
 
 
 def _number(value: jax.Array) -> Any:

@@ -9,12 +9,11 @@ import numpy as np
 import scipy.linalg
 
 from zitter import checks
-from zitter.bases.bsplines import dense_matrix
 from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers.shift_invert import nearest
-from zitter.eigensolvers.sparse import sparse_bands
 from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.bands import host_dense, sparse_bands
 from zitter.linalg.base import Unsupported
 from zitter.linalg.blocks import RadialBlocks
 
@@ -35,7 +34,7 @@ def channel_states(H: Hamiltonian, count: int | None = None) -> tuple[np.ndarray
     """
     basis, operator = channel_blocks(H)
     count = basis.radial.n if count is None else checks.integer("count", count, 1, basis.radial.n)
-    overlap = dense_matrix(basis.radial.overlap)
+    overlap = host_dense(basis.radial.overlap)
     # LAPACK finds all states by divide and conquer faster than an eighth of them one by one.
     few = 8 * count < basis.radial.n
     how: dict[str, Any] = {"subset_by_index": (0, count - 1)} if few else {"driver": "gvd"}
@@ -45,7 +44,7 @@ def channel_states(H: Hamiltonian, count: int | None = None) -> tuple[np.ndarray
         key = bands.tobytes()  # channels that differ in m only share their matrix
         order.append(key)
         if key not in found:
-            matrix = dense_matrix(bands)
+            matrix = host_dense(bands)
             matrix = 0.5 * (matrix + matrix.T)
             states = scipy.linalg.eigh(matrix, overlap, **how)[1][:, :count]
             found[key] = _refined(matrix, overlap, states)
@@ -110,9 +109,9 @@ def dipole_blocks(basis: SphericalBasis, vectors: Any) -> tuple[np.ndarray, np.n
     """⟨l,i| z |l+1,j⟩ and ⟨l,i| ∂_z |l+1,j⟩ of states given by their coefficients."""
     _, angular, slope = basis.direction(2)
     radial = basis.radial
-    r = dense_matrix(radial.matrix(lambda r: r))
-    derivative = dense_matrix(radial.matrix(1.0, 0, 1))
-    inverse_r = dense_matrix(radial.matrix(lambda r: 1 / r))
+    r = host_dense(radial.matrix(lambda r: r))
+    derivative = host_dense(radial.matrix(1.0, 0, 1))
+    inverse_r = host_dense(radial.matrix(lambda r: 1 / r))
     length, velocity = [], []
     for i in range(len(vectors) - 1):
         low, high = vectors[i], vectors[i + 1]

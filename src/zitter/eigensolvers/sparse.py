@@ -10,6 +10,7 @@ import scipy.sparse as sparse
 from zitter.bases.base import Basis
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.linalg.banded import Banded
+from zitter.linalg.bands import sparse_bands
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.blocks import AngularCoupling, RadialBlocks
 from zitter.linalg.diagonal import Diagonal
@@ -46,15 +47,6 @@ def sparse_metric(basis: Basis) -> Any:
     if not isinstance(basis, SphericalBasis):
         raise Unsupported(f"{type(basis).__name__} has no sparse overlap")
     return sparse.kron(sparse.identity(basis.shape[0]), sparse_bands(basis.radial.overlap))
-
-
-def sparse_bands(bands: Any) -> Any:
-    """The matrix of bands[p + k, j] = O[j, j + k]."""
-    bands = np.asarray(bands)
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    offsets = range(-min(p, n - 1), min(p, n - 1) + 1)
-    rows = [bands[p + k, max(0, -k) : min(n, n - k)] for k in offsets]
-    return sparse.diags(rows, list(offsets), shape=(n, n))  # type: ignore[arg-type]
 
 
 def _along_axis(stencil: Stencil, axis: int) -> Any:

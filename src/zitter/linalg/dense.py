@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.pairs import times_vector
 
 
 class Dense(Operator):
@@ -28,7 +29,7 @@ class Dense(Operator):
         return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        return matrix_vector(self.matrix, psi.reshape(-1)).reshape(self.shape)
+        return times_vector(self.matrix, psi.reshape(-1)).reshape(self.shape)
 
     def scaled(self, factor: Any) -> Dense:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
@@ -48,11 +49,3 @@ class Dense(Operator):
 
     def as_matrix(self) -> jax.Array:
         return self.matrix
-
-
-def matrix_vector(matrix: jax.Array, vector: jax.Array) -> jax.Array:
-    """Mv; a real M meets a complex v as two real columns, so M is read once and stays real."""
-    if jnp.iscomplexobj(vector) and not jnp.iscomplexobj(matrix):
-        columns = matrix @ jnp.stack([jnp.real(vector), jnp.imag(vector)], axis=1)
-        return jax.lax.complex(columns[:, 0], columns[:, 1])
-    return matrix @ vector

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import jax
@@ -81,6 +81,16 @@ def add(operators: Iterable[Operator]) -> Operator:
 def parts_of(operator: Operator) -> tuple[Operator, ...]:
     """The parts of a sum; a single operator is its own part."""
     return operator.parts if isinstance(operator, Sum) else (operator,)
+
+
+def partition(
+    operator: Operator, belongs: Callable[[Operator], bool]
+) -> tuple[Operator | None, Operator | None]:
+    """(the parts of a sum that belong, the others), each merged; None for none."""
+    inside, outside = [], []
+    for part in parts_of(operator):
+        (inside if belongs(part) else outside).append(part)
+    return (add(inside) if inside else None), (add(outside) if outside else None)
 
 
 def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:

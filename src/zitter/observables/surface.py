@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spherical.basis import SphericalBasis, multiply_rows
+from zitter.bases.spherical.basis import SphericalBasis
 from zitter.linalg.base import Unsupported
+from zitter.linalg.pairs import times_rows
 from zitter.observables.base import Observable
 from zitter.terms.light import gauges
 
@@ -43,7 +44,7 @@ class Surface(Observable):
         assert isinstance(H.basis, SphericalBasis)
         rows = [H.basis.radial.evaluate(self.radius, d) for d in (0, 1)]
         matrix = jnp.asarray(np.concatenate(rows), jnp.finfo(psi.dtype).dtype)
-        return multiply_rows(matrix, psi)
+        return times_rows(psi, matrix.T)
 
     def dims(self, H):
         first = next(iter(H.basis.axes()))

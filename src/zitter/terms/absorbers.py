@@ -14,7 +14,8 @@ from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.grid.basis import Grid
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.hamiltonian import Absorbing, Contribution, Mask
-from zitter.linalg.blocks import RadialBlocks, banded_product
+from zitter.linalg.bands import banded_product
+from zitter.linalg.blocks import RadialBlocks
 from zitter.linalg.channel_matrices import ChannelMatrices
 from zitter.linalg.diagonal import Diagonal
 from zitter.terms.atomic import radial_blocks

@@ -22,6 +22,9 @@ import numpy as np
 from zitter import checks, io, runtime
 from zitter.bases.base import Basis
 from zitter.bases.spherical.basis import SphericalBasis
+from zitter.linalg.base import Operator
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import partition
 
 
 class EigenBasis(Basis):
@@ -122,6 +125,12 @@ class EigenBasis(Basis):
                     np.asarray(blocks), ("pair", "state", "state_above"), "a.u.", f"{name} blocks"
                 )
         io.write(path, io.Dataset(variables, {"kind": "eigenbasis"}))
+
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """Energies are inverted one by one; light and absorbers are the rest."""
+        return partition(operator, lambda part: isinstance(part, Diagonal))
 
     def __repr__(self) -> str:
         gauges = [g for g in ("length", "velocity") if getattr(self, g) is not None]

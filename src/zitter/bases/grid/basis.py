@@ -20,6 +20,8 @@ import numpy as np
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis
+from zitter.linalg.base import Operator
+from zitter.linalg.resolvents import BandedResolvents, Resolvents
 
 Boundary = Literal["zero", "periodic"]
 
@@ -100,6 +102,12 @@ class Grid(Basis):
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩ = h₁h₂h₃ Σ bra* ket."""
         return jnp.vdot(bra, ket) * self.volume
+
+    # Implicit steps.
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """Banded matrices on a line; a full inverse would hide what does not suit a grid."""
+        return BandedResolvents(operator.as_banded())
 
     def sample(self, function) -> jax.Array:
         """ψ from a function of the coordinates, at the grid points (not normalized)."""

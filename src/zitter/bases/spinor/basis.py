@@ -29,6 +29,10 @@ from zitter.bases.spinor.kinetic_balance import (
     polynomial,
     refined_knots,
 )
+from zitter.linalg.bands import banded_product, dense_from_bands
+from zitter.linalg.base import Operator
+from zitter.linalg.resolvents import Resolvents
+from zitter.linalg.sums import partition
 
 
 class SpinorBasis(Basis):
@@ -142,7 +146,7 @@ class SpinorBasis(Basis):
 
         def solve(pair):
             matrix, rows = pair
-            factor = jax.scipy.linalg.cho_factor(_dense(matrix))
+            factor = jax.scipy.linalg.cho_factor(dense_from_bands(matrix))
             parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]).T
             parts = jax.scipy.linalg.cho_solve(factor, parts).T
             return jax.lax.complex(parts[: len(rows)], parts[len(rows) :])
@@ -189,6 +193,26 @@ class SpinorBasis(Basis):
                 products = table[spin][:, :, None] * (phase * radial / np.asarray(r))[:, None, :]
                 components.append(sums.at[place].add(products))
         return m, jnp.stack(components)
+
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """What keeps κ and μ is diagonalized; light and absorbers are the rest."""
+        from zitter.bases.spinor.implicit import keeps_kappa
+
+        return partition(operator, keeps_kappa)
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """Among the levels of H₀: one factor each."""
+        from zitter.bases.spinor.implicit import level_resolvents
+
+        return level_resolvents(self, operator)
+
+    def factored_resolvents(self, operator: Operator) -> Resolvents:
+        """Among the splines, for bases too large to diagonalize: banded factors for each κ."""
+        from zitter.bases.spinor.implicit import FactoredResolvents
+
+        return FactoredResolvents(operator, self)
 
     def __repr__(self) -> str:
         return (
@@ -245,14 +269,6 @@ def spinor_table(kappa: np.ndarray, mu: np.ndarray, x: np.ndarray) -> np.ndarray
     return table
 
 
-def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
-    """(O row)_j = Σ_k O[j, j + k] row_{j+k} for the last axis; bands (…, 2p + 1, n)."""
-    p, n = bands.shape[-2] // 2, bands.shape[-1]
-    padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
-    terms = [bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1)]
-    return functools.reduce(jnp.add, terms)
-
-
 def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
     """Matrices (κ, 2p + 1, n) with the rows and columns of unknowns not in use set to zero.
 
@@ -264,13 +280,6 @@ def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
     partner = np.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
     keep = (mask[:, None, :rows] * partner).astype(bands.dtype)
     return jnp.asarray(bands).at[:, :, :rows].multiply(keep)
-
-
-def _dense(bands: jax.Array) -> jax.Array:
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    offset = np.arange(n)[None, :] - np.arange(n)[:, None]
-    picked = bands[np.clip(p + offset, 0, 2 * p), np.arange(n)[:, None]]
-    return jnp.where(np.abs(offset) <= p, picked, 0)
 
 
 def _largest_mu(mu_max: float | None, kappa_max: int) -> float:

@@ -11,8 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.bases.spinor.basis import SpinorBasis, banded_product, masked
+from zitter.bases.spinor.basis import SpinorBasis, masked
 from zitter.bases.spinor.kinetic_balance import polynomial
+from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
 
 
