@@ -21,11 +21,11 @@ import numpy as np
 
 from zitter import checks, io, runtime
 from zitter.bases.base import Basis, Refused
-from zitter.bases.edges import Edge
+from zitter.bases.edges import Edge, LastL
 from zitter.bases.eigen import operators
 from zitter.bases.places import Places
 from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spherical.edges import LastL, Wall
+from zitter.bases.spherical.edges import Wall
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.sums import partition
