@@ -18,6 +18,7 @@ def scattered(psi: SlaterJastrow, size: float = 0.1, seed: int = 0) -> SlaterJas
 GASES = {
     "triangular 4": {"n": 4, "rs": 1.0, "dimension": 2, "lattice": "triangular"},
     "4 up 1 down": {"n": 5, "rs": 1.0, "polarization": 0.6},
+    "twisted 2 up 1 down": {"n": 3, "rs": 1.0, "polarization": 1 / 3, "twist": (0.1, 0.2, 0.3)},
     "twisted fcc 3 up": {
         "n": 3,
         "polarization": 1.0,

@@ -93,9 +93,7 @@ def test_padded_matrices(polarization):
     psi = SlaterJastrow(gas, delay=32)
     assert (psi.slater.size, psi.slater.delay) == (88, 32)
     walkers = begin(psi, gas.start(KEY, 1))
-    moved, tally = eqx.filter_jit(sweep.sweep)(
-        psi, GaussianSteps(jnp.asarray(0.5)), walkers, KEY
-    )
+    moved, tally = eqx.filter_jit(sweep.sweep)(psi, GaussianSteps(jnp.asarray(0.5)), walkers, KEY)
     fresh = begin(psi, moved.r)
     assert float(tally.accepted[0]) > 20
     scale = float(jnp.max(jnp.abs(fresh.inverse)))

@@ -13,9 +13,9 @@ from zitter.qmc.energies import (
     CoulombEnergy,
     EnergyTerm,
     Ewald,
+    EwaldEnergy,
     ExternalPotential,
     KineticEnergy,
-    EwaldEnergy,
     madelung,
 )
 from zitter.qmc.estimators import (
@@ -54,6 +54,7 @@ __all__ = [
     "Estimate",
     "Estimator",
     "Ewald",
+    "EwaldEnergy",
     "ExternalPotential",
     "H",
     "KineticEnergy",
@@ -65,7 +66,6 @@ __all__ = [
     "Orbitals",
     "P",
     "PairCorrelation",
-    "EwaldEnergy",
     "PlainWavefunction",
     "PlaneWaves",
     "RadialDensity",

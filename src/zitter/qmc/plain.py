@@ -57,8 +57,8 @@ class PlainWavefunction(Wavefunction):
             spin = (electron >= up).astype(jnp.int32)
             inside = electron - jnp.where(spin == 0, 0, up)
             here = Block(spin, inside, electron[None], jnp.ones(1, bool))
-            carry, walkers = body(*state, here)
-            return (carry, walkers), None
+            carry, walkers = state
+            return body(carry, walkers, here), None
 
         return jax.lax.scan(block, (carry, walkers), jnp.arange(self.system.electrons))[0]
 

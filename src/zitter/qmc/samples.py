@@ -74,7 +74,8 @@ class Samples:
     def _all(self) -> float:
         if self.divisor is None:
             raise checks.InputError(
-                "total_energy", f"must come from a file that tells it, but {self.units} is all known"
+                "total_energy",
+                f"must be in the file, but it holds the energy in {self.units} alone",
             )
         return self.divisor
 

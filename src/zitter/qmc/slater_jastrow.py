@@ -129,8 +129,9 @@ class SlaterJastrow(Wavefunction):
 
     def over_blocks(self, body, carry, walkers):
         def block(state, entry):
-            carry, walkers = body(*state, self.slater.block(*entry))
-            return (carry, walkers), None
+            carry, walkers = state
+            spin, first, done = entry
+            return body(carry, walkers, self.slater.block(spin, first, done)), None
 
         def one_spin(state, entry):
             carry, rest = state
@@ -186,7 +187,9 @@ class SlaterJastrow(Wavefunction):
         gradient = jnp.real(slope @ column)
         # J's gradient before a move is part of its change: ask with the electron at rest.
         rest = Move(seat.electron, seat.spin, old, old)
-        return gradient + self.jastrow.change(opened.r, opened.memory, rest, True, dtype).gradient_old
+        return (
+            gradient + self.jastrow.change(opened.r, opened.memory, rest, True, dtype).gradient_old
+        )
 
     def ratio(self, opened, seat, new, gradient, dtype=jnp.float64):
         old, column = self._seated(opened, seat)

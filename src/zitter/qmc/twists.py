@@ -1,8 +1,8 @@
 """Twisted boundary conditions, many at once: one compiled run over an axis of twists.
 
-A twist t makes Ψ gain the phase of t when an electron crosses the cell. Averages over t take most of the finite-size error of the
-kinetic energy away (Lin, Zong and Ceperley, Phys. Rev. E 64, 016702). All twists walk side by side;
-one that fails is left out of the average and reported.
+A twist t makes Ψ gain a phase when an electron crosses the cell. Averages over t take most of the
+finite-size error of the kinetic energy away (Lin, Zong and Ceperley, Phys. Rev. E 64, 016702). All
+twists walk side by side; one that fails is left out of the average and reported.
 """
 
 from __future__ import annotations

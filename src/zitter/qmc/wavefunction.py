@@ -176,5 +176,6 @@ class Wavefunction(eqx.Module):
         all twists of a run.
         """
         raise checks.InputError(
-            "twists", f"must be used with orbitals of a periodic cell, but not {type(self).__name__}"
+            "twists",
+            f"must be used with a periodic wave function, but not with {type(self).__name__}",
         )

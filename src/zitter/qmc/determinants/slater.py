@@ -184,8 +184,10 @@ class Slater(eqx.Module):
         tables = self._evaluated(r, lambda orbitals, r: orbitals.derivatives(r, dtype)[1:])
         if len(tables) == 2:
             sums = [
-                _contracted(*table, jnp.swapaxes(inverse[spin, :count, :count], 0, 1))
-                for spin, (table, count) in enumerate(zip(tables, self.spins, strict=True))
+                _contracted(slope, laplacian, jnp.swapaxes(inverse[spin, :count, :count], 0, 1))
+                for spin, ((slope, laplacian), count) in enumerate(
+                    zip(tables, self.spins, strict=True)
+                )
             ]
             return jnp.concatenate([s[0] for s in sums], axis=1), sums[0][1] + sums[1][1]
         slope, laplacian = tables[0]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class EnergyTerm(eqx.Module):
     """A term of the Hamiltonian, evaluated as (term Ψ)/Ψ on walkers.
 
-    It may ask Ψ for derivatives and ratios. One that does not, a potential V(R), says so: optimizers
-    then evaluate it once for each sample, whatever parameters they try.
+    It may ask Ψ for derivatives and ratios. One that does not, a potential V(R), says so:
+    optimizers then evaluate it once for each sample, whatever parameters they try.
     """
 
     sees_psi: eqx.AbstractClassVar[bool]

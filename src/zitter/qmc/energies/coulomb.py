@@ -1,6 +1,6 @@
 """Coulomb energy of electrons and nuclei without boundaries.
 
-    V = Σ_{i<j} 1/r_ij − Σ_iI Z_I/r_iI + Σ_{I<J} Z_I Z_J/R_IJ
+V = Σ_{i<j} 1/r_ij − Σ_iI Z_I/r_iI + Σ_{I<J} Z_I Z_J/R_IJ
 """
 
 from __future__ import annotations

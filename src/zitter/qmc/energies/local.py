@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from zitter import runtime
+from zitter import checks, runtime
 
 if TYPE_CHECKING:
     from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -32,7 +32,11 @@ def energy_parts(
     parts: dict[str, Any] = {}
     for position, term in enumerate(psi.system.energies):
         if sees_psi is None or term.sees_psi == sees_psi:
-            parts |= term.evaluate(psi, walker, jax.random.fold_in(key, position), dtype)
+            found = term.evaluate(psi, walker, jax.random.fold_in(key, position), dtype)
+            twice = sorted(parts.keys() & found.keys())
+            if twice:
+                raise checks.InputError("terms", f"must have names of their own, but share {twice}")
+            parts |= found
     return parts
 
 

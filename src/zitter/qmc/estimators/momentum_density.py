@@ -20,7 +20,8 @@ class MomentumDensity(Estimator):
 
         n(k) = ⟨Σ_i cos k·(r_i' − r_i) Ψ(…r_i'…)/Ψ⟩ / (number of spins),
 
-    on all stars up to `kmax` Fermi wave vectors of the mean density. Without correlation n is 1 inside and 0 outside.
+    on all stars up to `kmax` Fermi wave vectors of the mean density. Without correlation n of the
+    electron gas is 1 inside and 0 outside.
     """
 
     kmax: Any
@@ -39,16 +40,18 @@ class MomentumDensity(Estimator):
         integers, vectors = cell.reciprocal_points(float(self.kmax) * fermi)
         lengths = np.linalg.norm(vectors, axis=1)
         keep = half_space(integers) | (lengths == 0)
-        return _Momenta(vectors[keep], shells(lengths)[keep], fermi)
+        return _Momenta(vectors[keep], shells(lengths)[keep], fermi, cell.vectors)
 
 
 class _Momenta(Prepared):
     vectors: Any
     fermi: Any
+    cell: Any  # its lattice vectors
     star: tuple[int, ...] = eqx.field(static=True)
     name: ClassVar[str] = "momentum_density"
 
-    def __init__(self, vectors: np.ndarray, star: np.ndarray, fermi: float):
+    def __init__(self, vectors: np.ndarray, star: np.ndarray, fermi: float, cell: Any):
+        self.cell = cell
         self.vectors = vectors
         self.fermi = np.float64(fermi)
         self.star = tuple(int(s) for s in star)
@@ -57,7 +60,7 @@ class _Momenta(Prepared):
         system = psi.system
         n = walker.r.shape[1]
         fractions = jax.random.uniform(key, (n, system.dimension), jnp.float64)
-        targets = fractions @ system.cell.vectors
+        targets = fractions @ self.cell
 
         def moved(electron, target):
             opened, seat = psi.alone(walker, electron)

@@ -25,9 +25,7 @@ class RadialDensity(Estimator):
     center: Any
     bins: int = eqx.field(static=True)
 
-    def __init__(
-        self, rmax: float | str, bins: int = 50, center: Sequence[float] | None = None
-    ):
+    def __init__(self, rmax: float | str, bins: int = 50, center: Sequence[float] | None = None):
         self.rmax = checks.positive("rmax", rmax, "length")
         self.bins = checks.integer("bins", bins, 2)
         self.center = None if center is None else checks.array("center", center, (None,))

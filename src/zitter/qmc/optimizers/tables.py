@@ -1,8 +1,8 @@
 """Samples of |Ψ|² under other parameters: local energies, ln|Ψ|, and their derivatives.
 
 Terms of the energy that do not see Ψ are evaluated once for each sample. Those that do, the kinetic
-energy and nonlocal ones, are evaluated again under whatever parameters are tried, on what Ψ keeps of
-the sample; for Jastrow parameters that is ∇ln D and ∇²D/D.
+energy and nonlocal ones, are evaluated again under whatever parameters are tried, on what Ψ keeps
+of the sample; for Jastrow parameters that is ∇ln D and ∇²D/D.
 """
 
 from __future__ import annotations

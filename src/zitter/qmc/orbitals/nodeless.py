@@ -24,9 +24,7 @@ class Nodeless(Orbitals):
     count: int = eqx.field(static=True, default=1)
     is_complex: bool = eqx.field(static=True, default=False)
 
-    def __init__(
-        self, zeta: float = 0.0, a: float = 0.0, center: Sequence[float] | None = None
-    ):
+    def __init__(self, zeta: float = 0.0, a: float = 0.0, center: Sequence[float] | None = None):
         self.zeta = checks.non_negative("zeta", zeta)
         self.a = checks.non_negative("a", a)
         self.center = None if center is None else checks.array("center", center, (None,))

@@ -40,8 +40,9 @@ class PlaneWaves(Orbitals):
             self.k = kept[: (count + 1) // 2] @ cell.reciprocal
 
     def at_twist(self, cell, twist):
-        checks.instance("cell", cell, Cell)
-        return PlaneWaves(cell, self.count, twist, always_complex=True)
+        return PlaneWaves(
+            checks.instance("cell", cell, Cell), self.count, twist, always_complex=True
+        )
 
     def _waves(self, r: Any, dtype: Any) -> tuple[Any, Any]:
         return cos_sin(jnp.moveaxis(r, 0, -1) @ self.k.T, dtype)

@@ -13,7 +13,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell, closed_shells
-from zitter.qmc.energies import Ewald, KineticEnergy, EwaldEnergy
+from zitter.qmc.energies import Ewald, EwaldEnergy, KineticEnergy
 from zitter.qmc.orbitals.plane_waves import PlaneWaves, is_closed_shell, lowest
 from zitter.qmc.systems.base import System
 

@@ -1,8 +1,8 @@
-"""Electrons without boundaries, around nuclei and in an external potential: atoms, molecules, dots."""
+"""Electrons without boundaries: atoms, molecules, dots."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,25 +11,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.qmc.energies import CoulombEnergy, ExternalPotential, KineticEnergy
+from zitter.qmc.energies import CoulombEnergy, EnergyTerm, KineticEnergy
 from zitter.qmc.orbitals import Nodeless
 from zitter.qmc.systems.base import System
 from zitter.qmc.systems.nuclei import Nucleus
 
 
 class Electrons(System):
-    """`spins` = (up, down) electrons that repel each other, with `nuclei` and a potential V(r).
+    """`spins` = (up, down) electrons that repel each other, bound by `nuclei` or other `terms`.
 
-    `external` takes positions (d, N) and gives the energy (N,) of each electron; `length` is the
-    scale of the first steps, 1/Z of the heaviest nucleus unless given. Energies are totals.
+    `terms` are added to the kinetic energy and the Coulomb energy of electrons and nuclei, such as
+    `ExternalPotential(V)`. `length` is the scale of the first steps, 1/Z of the heaviest nucleus
+    unless given. Energies are totals.
 
-        helium = zt.qmc.Electrons(spins=(1, 1), nuclei=[zt.qmc.Nucleus(2)])
+        helium = zt.qmc.Electrons(spins=(1, 1), nuclei=[zt.qmc.Nucleus(Z=2)])
     """
 
     cell: None
     charges: Any  # (nuclei,)
     positions: Any  # (nuclei, d)
-    external: ExternalPotential | None
+    terms: tuple[EnergyTerm, ...]
     scale: Any
     spins: tuple[int, int] = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
@@ -38,7 +39,7 @@ class Electrons(System):
         self,
         spins: Sequence[int],
         nuclei: Sequence[Nucleus] = (),
-        external: Callable[[Any], Any] | None = None,
+        terms: Sequence[EnergyTerm] = (),
         dimension: int = 3,
         length: float | str | None = None,
     ):
@@ -53,11 +54,10 @@ class Electrons(System):
         ]
         self.charges = np.asarray([float(nucleus.Z) for nucleus in nuclei])
         self.positions = np.reshape(np.asarray(places, np.float64), (-1, dimension))
-        self.external = None if external is None else ExternalPotential(external)
-        if not nuclei and external is None:
-            raise checks.InputError(
-                "nuclei", "must hold one, or an external potential must be given, to bind electrons"
-            )
+        checks.listed("terms", terms, EnergyTerm)
+        self.terms = tuple(terms)
+        if not nuclei and not terms:
+            raise checks.InputError("nuclei", "must hold one, or terms one that binds electrons")
         if length is None and not nuclei:
             raise checks.InputError("length", "must be given where there is no nucleus")
         self.scale = (
@@ -68,8 +68,7 @@ class Electrons(System):
 
     @property
     def energies(self):
-        outside = () if self.external is None else (self.external,)
-        return (KineticEnergy(), CoulombEnergy(self.charges, self.positions), *outside)
+        return (KineticEnergy(), CoulombEnergy(self.charges, self.positions), *self.terms)
 
     def default_orbitals(self):
         if len(self.charges) != 1 or max(self.spins) > 1:

@@ -102,13 +102,20 @@ def move_together(psi, dynamics, walkers: Any, block: Block, offers: Offers, dty
 
 
 def offer_move(
-    psi: Wavefunction, dynamics: Dynamics, opened: Any, seat: Seat, may: Any, noise: Any,
-    chance: Any, dtype: Any,
+    psi: Wavefunction,
+    dynamics: Dynamics,
+    opened: Any,
+    seat: Seat,
+    may: Any,
+    noise: Any,
+    chance: Any,
+    dtype: Any,
 ) -> tuple[Any, Tally]:
     """One proposed move of one walker."""
     old = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
     before = psi.gradient(opened, seat, dtype) if dynamics.drifts else None
-    new = dynamics.propose(old, before, noise)
+    # An empty seat has no gradient, and what is not a number must not get into Ψ's tables.
+    new = jnp.where(may, dynamics.propose(old, before, noise), old)
     ratio = psi.ratio(opened, seat, new, dynamics.drifts, dtype)
     quotient = dynamics.log_acceptance(old, new, before, ratio.gradient, ratio.log)
     crossed = jnp.zeros((), bool)

@@ -145,9 +145,7 @@ def guard(run: Run) -> Any:
     )
 
 
-def first_state(
-    psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None
-) -> State:
+def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
     """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
     key = jax.random.PRNGKey(seed)
     key, own = jax.random.split(key)
