@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import pytest
+from walker_programs import scattered
 
 from zitter.qmc import ElectronGas, H, P, SlaterJastrow, U
-
-
-def scattered(psi: SlaterJastrow, size: float = 0.1, seed: int = 0) -> SlaterJastrow:
-    """The same wave function with parameters that are all different from zero."""
-    noise = jax.random.normal(jax.random.PRNGKey(seed), psi.parameters.shape, jnp.float64)
-    return psi.with_parameters(psi.parameters + size * noise)
-
 
 GASES = {
     "triangular 4": {"n": 4, "rs": 1.0, "dimension": 2, "lattice": "triangular"},

@@ -21,3 +21,9 @@ def begin(psi: Wavefunction, r):
 @eqx.filter_jit
 def local_energies(psi: Wavefunction, walkers, dtype=jnp.float64):
     return jax.vmap(lambda walker: local_energy(psi, walker, KEY, dtype))(walkers)
+
+
+def scattered(psi: Wavefunction, size: float = 0.1, seed: int = 0) -> Wavefunction:
+    """The same wave function with parameters that are all different from zero."""
+    noise = jax.random.normal(jax.random.PRNGKey(seed), psi.parameters.shape, jnp.float64)
+    return psi.with_parameters(psi.parameters + size * noise)

@@ -100,6 +100,12 @@ class PlainWavefunction(Wavefunction):
     def recall(self, kept, dtype=jnp.float64):
         return self.start(kept)
 
+    def __repr__(self) -> str:
+        up, down = self.system.spins
+        kind = type(self.system).__name__
+        count = jnp.size(self.parameters)
+        return f"{type(self).__name__} of {up} + {down} electrons ({kind}), {count} parameters"
+
     def _with_electron(self, walker: Any, seat: Seat) -> Any:
         """ln Ψ as a function of the position of one electron."""
         return lambda point: self.log_psi(walker.r.at[:, seat.electron].set(point))

@@ -74,16 +74,16 @@ class Wavefunction(eqx.Module):
     """A wave function of the electrons of a system."""
 
     system: eqx.AbstractVar[System]
+    parameters: eqx.AbstractVar[Any]  # all of them, in one vector
 
     @property
     @abc.abstractmethod
     def is_complex(self) -> bool: ...
 
-    # Parameters, all in one vector.
-
     @property
     @abc.abstractmethod
-    def parameters(self) -> Any: ...
+    def moves_together(self) -> bool:
+        """Whether `move_block` can take the place of moves in turn."""
 
     @abc.abstractmethod
     def with_parameters(self, vector: Any) -> Wavefunction: ...
@@ -138,11 +138,6 @@ class Wavefunction(eqx.Module):
     @abc.abstractmethod
     def close(self, walker: Any, opened: Any, block: Block) -> Any:
         """The walker that was opened, after the block."""
-
-    @property
-    @abc.abstractmethod
-    def moves_together(self) -> bool:
-        """Whether `move_block` can take the place of moves in turn."""
 
     def move_block(
         self, walkers: Any, block: Block, new: Any, chance: Any, dtype: Any = jnp.float64
