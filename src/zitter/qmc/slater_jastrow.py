@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -92,7 +92,7 @@ class SlaterJastrow(Wavefunction):
     def parameters(self) -> jax.Array:
         return self.jastrow.parameters
 
-    def with_parameters(self, vector: Any) -> SlaterJastrow:
+    def with_parameters(self, vector: Any) -> Self:
         return eqx.tree_at(lambda psi: psi.jastrow, self, self.jastrow.with_parameters(vector))
 
     def save_parameters(self, path: str | os.PathLike[str]) -> None:
@@ -103,7 +103,7 @@ class SlaterJastrow(Wavefunction):
         """The Jastrow parameters as files name them, term by term."""
         return self.jastrow.stored_parameters()
 
-    def load_parameters(self, path: str | os.PathLike[str]) -> SlaterJastrow:
+    def load_parameters(self, path: str | os.PathLike[str]) -> Self:
         """The same wave function with the parameters that `save_parameters` wrote."""
         return eqx.tree_at(lambda psi: psi.jastrow, self, self.jastrow.load_parameters(path))
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -86,7 +86,7 @@ class Wavefunction(eqx.Module):
         """Whether `move_block` can take the place of moves in turn."""
 
     @abc.abstractmethod
-    def with_parameters(self, vector: Any) -> Wavefunction: ...
+    def with_parameters(self, vector: Any) -> Self: ...
 
     # A configuration.
 

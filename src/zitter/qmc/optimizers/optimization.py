@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from zitter.qmc.statistics import reblock
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
 
+Psi = TypeVar("Psi", bound=Wavefunction)
 LEAST_OVERLAP = 0.5  # effective fraction of samples a trial must keep after reweighting
 
 
@@ -35,10 +36,10 @@ class Iteration:
 
 
 @dataclasses.dataclass(frozen=True)
-class Optimization:
+class Optimization(Generic[Psi]):
     """The best wave function found, and how it was found."""
 
-    wavefunction: Wavefunction
+    wavefunction: Psi
     history: list[Iteration]
     best: int
     method: str
@@ -59,7 +60,7 @@ class Optimization:
 
 
 def optimize(
-    psi: Wavefunction,
+    psi: Psi,
     method: Method | None = None,
     walkers: int = 256,
     *,
@@ -67,7 +68,7 @@ def optimize(
     stride: int = 4,
     seed: int = 0,
     progress: bool = False,
-) -> Optimization:
+) -> Optimization[Psi]:
     """Optimize the parameters of Ψ; what comes back is never worse than what went in.
 
     Each iteration draws `draws` × `walkers` samples from the present Ψ. Every set of parameters is
