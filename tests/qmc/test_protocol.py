@@ -72,7 +72,7 @@ def answers(psi, r, electron, points):
 def test_closed_forms_are_those_of_the_logarithm(any_psi):
     r = any_psi.system.start(KEY, 1)[0]
     points = any_psi.system.start(jax.random.PRNGKey(5), 1)[0][:, :3]
-    for electron in (0, any_psi.system.electrons - 1):
+    for electron in map(jnp.asarray, (0, any_psi.system.electrons - 1)):
         found = answers(any_psi, r, electron, points)
         expected = answers(Differentiated(any_psi), r, electron, points)
         for name, value in found.items():

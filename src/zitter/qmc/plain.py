@@ -42,7 +42,7 @@ class PlainWavefunction(Wavefunction):
 
     def derivatives(self, walker, dtype=jnp.float64):
         r = walker.r
-        slope = lambda x: _gradient(self.log_psi, x.reshape(r.shape)).ravel()  # noqa: E731
+        slope = lambda x: self._slope(self.log_psi, x.reshape(r.shape)).ravel()  # noqa: E731
         flat = r.ravel()
         along = lambda axis: jax.jvp(slope, (flat,), (axis,))[1] @ axis  # noqa: E731
         gradient = slope(flat)
@@ -71,12 +71,12 @@ class PlainWavefunction(Wavefunction):
 
     def gradient(self, opened, seat, dtype=jnp.float64):
         here = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
-        return jnp.real(_gradient(self._with_electron(opened, seat), here))
+        return jnp.real(self._slope(self._with_electron(opened, seat), here))
 
     def ratio(self, opened, seat, new, gradient, dtype=jnp.float64):
         moved = self._with_electron(opened, seat)
         after = self.start(opened.r.at[:, seat.electron].set(new))
-        slope = jnp.real(_gradient(moved, new)) if gradient else None
+        slope = jnp.real(self._slope(moved, new)) if gradient else None
         return Ratio(after.phase / opened.phase, after.log - opened.log, slope, after)
 
     def ratios(self, opened, seat, points, dtype=jnp.float64):
@@ -110,9 +110,9 @@ class PlainWavefunction(Wavefunction):
         """ln Ψ as a function of the position of one electron."""
         return lambda point: self.log_psi(walker.r.at[:, seat.electron].set(point))
 
-
-def _gradient(function: Any, x: Any) -> Any:
-    """Of a complex function of real numbers."""
-    real = jax.grad(lambda x: jnp.real(function(x)))(x)
-    imaginary = jax.grad(lambda x: jnp.imag(function(x)))(x)
-    return real + 1j * imaginary
+    def _slope(self, function: Any, x: Any) -> Any:
+        """The gradient of ln Ψ; the phase of a real Ψ has none."""
+        real = jax.grad(lambda x: jnp.real(function(x)))(x)
+        if not self.is_complex:
+            return real
+        return real + 1j * jax.grad(lambda x: jnp.imag(function(x)))(x)
