@@ -11,8 +11,9 @@ from zitter import checks, qmc
 from zitter.config.case import SETTINGS
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
-from zitter.qmc import diffusion, optimization, variational
+from zitter.qmc.optimizers import optimization
 from zitter.qmc.runs import Run
+from zitter.qmc.walk import diffusion, variational
 
 VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc, "dmc": qmc.dmc}
 SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.kernels import triton_calls
-from zitter.qmc.slater import replace_row
+from zitter.qmc.determinants.slater import replace_row
 
 
 class Decisions(NamedTuple):
@@ -69,7 +69,7 @@ def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> D
 
 
 def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
-    from zitter.qmc.elimination_triton import kernel
+    from zitter.qmc.determinants.elimination_triton import kernel
 
     walkers, k, _ = T.shape
     block = max(16, 1 << (k - 1).bit_length())

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.optimization import Data, Method, Table, energies, tabulate
-from zitter.qmc.wavefunction import SlaterJastrow
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.tables import Data, Table, energies, tabulate
+from zitter.qmc.wavefunction import Wavefunction
 
 
 class VarianceMinimization(Method):
@@ -28,7 +29,7 @@ class VarianceMinimization(Method):
     def objective(self, energy, variance):
         return variance
 
-    def candidates(self, psi: SlaterJastrow, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
         start = present = np.asarray(psi.parameters)
         damping, variance = 1e-2, float(np.var(table.energy))
         for _ in range(self.steps):

@@ -25,13 +25,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop
-from zitter.qmc import variational
+from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
-from zitter.qmc.guards import STUCK, Counts, no_counts, notes
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
-from zitter.qmc.sweep import DriftDiffusion, sweep
-from zitter.qmc.wavefunction import SlaterJastrow, Walker
+from zitter.qmc.walk import variational
+from zitter.qmc.walk.dynamics import DriftDiffusion
+from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
+from zitter.qmc.walk.sweep import sweep
+from zitter.qmc.wavefunction import Walker, Wavefunction
 
 ENERGY_LIMIT = 0.2  # of √(N/τ)
 RESAMPLE_BELOW = 0.75  # effective fraction of walkers at which the comb is drawn
@@ -42,7 +44,7 @@ WINDOW = 64  # blocks of time over which mean weights correct the constant popul
 class Context(eqx.Module):
     """What a DMC run keeps fixed."""
 
-    psi: SlaterJastrow
+    psi: Wavefunction
     timestep: Any
     steps: Any  # of each block
     tune: Any  # whether the trial energy follows the walkers
@@ -64,7 +66,7 @@ class State(eqx.Module):
 
 
 def dmc(
-    psi: SlaterJastrow,
+    psi: Wavefunction,
     timestep: float | str,
     walkers: int = 256,
     blocks: int = 200,
@@ -129,7 +131,7 @@ def dmc(
     return run.finish(records, weights, outcome.state.walkers, info)
 
 
-def usual_equilibration(psi: SlaterJastrow, timestep: float, steps: int) -> int:
+def usual_equilibration(psi: Wavefunction, timestep: float, steps: int) -> int:
     """Blocks in which electrons diffuse over four times the distance to their neighbours."""
     needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
     return int(min(max(math.ceil(needed / steps), 10), 1000))
@@ -139,12 +141,12 @@ def counter(state: State) -> Any:
     return state.counts.steps
 
 
-def check_pace(psi: SlaterJastrow, timestep: Any, steps: Any, equilibration: Any) -> float:
+def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
     """The time step; refuse what `dmc` alone cannot use (no equilibration is its own choice).
 
     In the longest time step an electron diffuses as far as the next one is away.
     """
-    checks.instance("psi", psi, SlaterJastrow)
+    checks.instance("psi", psi, Wavefunction)
     timestep = float(checks.positive("timestep", timestep, "time"))
     checks.integer("steps", steps, 1)
     if equilibration is not None:
@@ -155,7 +157,8 @@ def check_pace(psi: SlaterJastrow, timestep: Any, steps: Any, equilibration: Any
         raise checks.InputError(
             "timestep",
             f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
-            f"{length:.3g} to its neighbours (0.01·r_s² is usual), but is {timestep:g}",
+            f"{length:.3g} to its neighbours ({psi.system.usual_timestep:.3g} is usual), "
+            f"but is {timestep:g}",
         )
     return timestep
 
@@ -184,12 +187,13 @@ def _from_vmc(run: Run, first: variational.State) -> State:
 
 
 class _Bare(eqx.Module):
-    psi: SlaterJastrow
+    psi: Wavefunction
     dtype: Any = eqx.field(static=True)
 
 
 def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
-    energies = context.psi.local_energies(state.walkers, context.dtype)["energy"]
+    key = jax.random.fold_in(state.key, 1)
+    energies = local_energies(context.psi, state.walkers, key, context.dtype)["energy"]
     return eqx.tree_at(lambda s: s.energies, state, energies), None
 
 
@@ -249,7 +253,8 @@ def _time_step(context: Context, state: State):
     electrons = psi.system.electrons
     effective = tau * jnp.sum(tally.diffused_accepted) / jnp.sum(tally.diffused)
     limit = ENERGY_LIMIT * jnp.sqrt(electrons / tau)
-    record, energies = _measured(context, walkers, measure_key, state.log_weights)
+    parts, measured = variational.everything(psi, walkers, context.estimators, measure_key, dtype)
+    energies = parts["energy"]
     held = lambda e: state.trial + jnp.clip(e - state.trial, -limit, limit)  # noqa: E731
     mean = 0.5 * (held(energies) + held(state.energies))
     log_weights = state.log_weights - effective * (mean - state.trial)
@@ -260,7 +265,7 @@ def _time_step(context: Context, state: State):
     grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
     log_weights = log_weights - grown
     weights = jnp.exp(log_weights)
-    record = _weighted(record, weights)
+    record = _weighted(parts | measured, weights)
     population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
     # Stuck walkers are replaced at once; if all are, the guard ends the run.
     comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))
@@ -290,19 +295,6 @@ def _time_step(context: Context, state: State):
         walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
     )
     return state, record, grown
-
-
-def _measured(context: Context, walkers: Walker, key: Any, log_weights: Any):
-    """Everything measured, for each walker, before it is averaged."""
-    psi = context.psi
-    parts = psi.local_energies(walkers, context.dtype)
-    keys = jax.random.split(key, log_weights.shape[0])
-    values = dict(parts)
-    for estimator in context.estimators:
-        values[estimator.name] = jax.vmap(lambda w, k, e=estimator: e.evaluate(psi, w, k))(
-            walkers, keys
-        )
-    return values, parts["energy"]
 
 
 def _weighted(values: dict[str, Any], weights: Any) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""What the walkers live in: the electron gas, and one-electron systems with exact answers."""
+"""The homogeneous electron gas."""
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -13,46 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.cells import Cell, closed_shells, squared
-from zitter.qmc.ewald import Ewald
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves, is_closed_shell, lowest
-
-
-class System(eqx.Module):
-    """Electrons, the space they move in and their potential energy."""
-
-    cell: eqx.AbstractVar[Cell | None]
-    spins: eqx.AbstractVar[tuple[int, int]]
-    dimension: eqx.AbstractVar[int]
-
-    @abc.abstractmethod
-    def potential(self, r: Any, dtype: Any) -> dict[str, Any]:
-        """The parts of the potential energy of one configuration r (d, N), by name."""
-
-    @abc.abstractmethod
-    def default_orbitals(self) -> Orbitals: ...
-
-    @abc.abstractmethod
-    def start(self, key: Any, walkers: int) -> Any:
-        """Positions to equilibrate from, shape (walkers, d, N)."""
-
-    @property
-    @abc.abstractmethod
-    def length(self) -> float:
-        """A typical distance between electrons, the scale of the first step."""
-
-    @property
-    @abc.abstractmethod
-    def units(self) -> tuple[int, str]:
-        """What energies are divided by, and how that is called."""
-
-    @property
-    def electrons(self) -> int:
-        return sum(self.spins)
-
-    def nearest(self, parts: Sequence[Any]) -> Sequence[Any]:
-        """Displacements (as components) between electrons, by their nearest image if periodic."""
-        return parts if self.cell is None else self.cell.nearest(parts)
+from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.energies import Ewald, EwaldEnergy, KineticEnergy
+from zitter.qmc.orbitals.plane_waves import PlaneWaves, is_closed_shell, lowest
+from zitter.qmc.systems.base import System
 
 
 class ElectronGas(System):
@@ -101,17 +64,17 @@ class ElectronGas(System):
         self.twist = shift
         self.ewald = Ewald(self.cell, tolerance) if interacting else None
         self.allow_open_shell = checks.boolean("allow_open_shell", allow_open_shell)
-        self.require_closed_shells(shift)
+        self.check_twist(shift)
 
-    def require_closed_shells(self, twist: Any) -> None:
+    def check_twist(self, twist):
         """Refuse a twist at which a shell stays open, unless that is allowed."""
         if not self.allow_open_shell:
             _require_closed(self.cell, self.spins, np.asarray(twist), self.electrons)
 
-    def potential(self, r, dtype=jnp.float64):
-        if self.ewald is None:
-            return {}
-        return {"coulomb": self.ewald.energy(r, dtype=dtype)}
+    @property
+    def energies(self):
+        interaction = () if self.ewald is None else (EwaldEnergy(self.ewald),)
+        return (KineticEnergy(), *interaction)
 
     def default_orbitals(self):
         twist = np.asarray(self.twist) if np.any(np.asarray(self.twist) != 0) else ()
@@ -129,6 +92,19 @@ class ElectronGas(System):
     @property
     def units(self):
         return self.electrons, "hartree per electron"
+
+    def pair_guess(self, distance, cusp):
+        """The plasmon form −(A/r)(1 − e^{−r/F}) with F² = A/2Γ.
+
+        A = 1/ω_p makes the long-wavelength limit of the random phase approximation; F then follows
+        from the cusp Γ.
+        """
+        if self.ewald is None:
+            return None
+        rs = float(self.rs)
+        strength = math.sqrt(rs**3 / 3) if self.dimension == 3 else math.sqrt(rs**3 / 2)
+        decay = math.sqrt(strength / (2 * cusp))
+        return -strength / distance * (1 - np.exp(-distance / decay))
 
     def hartree_fock(self) -> tuple[float, float, float]:
         """(total, kinetic, potential) energy per electron of the plane-wave determinant, exactly.
@@ -156,61 +132,6 @@ class ElectronGas(System):
         if self.ewald is not None:
             potential = exchange / n + 0.5 * float(self.ewald.madelung)
         return kinetic / n + potential, kinetic / n, potential
-
-
-class Trap(System):
-    """One electron in the potential −Z/r + ½ω²r² without boundaries.
-
-    Z = 0 is the harmonic trap (E = dω/2), ω = 0 the hydrogen-like atom (E = −Z²/2 in three
-    dimensions). The orbital exp(−ζr − a r²/2) with ζ = Z has the right cusp for every a.
-    """
-
-    cell: None
-    frequency: Any
-    charge: Any
-    orbital: Nodeless
-    spins: tuple[int, int] = eqx.field(static=True)
-    dimension: int = eqx.field(static=True)
-
-    def __init__(
-        self, frequency: float = 0.0, Z: float = 0.0, width: float | None = None, dimension: int = 3
-    ):
-        self.cell = None
-        self.frequency = checks.non_negative("frequency", frequency, "energy")
-        self.charge = checks.non_negative("Z", Z)
-        if self.frequency == 0 and self.charge == 0:
-            raise checks.InputError(
-                "frequency", "must be positive where there is no charge, but is 0"
-            )
-        self.dimension = checks.choice("dimension", dimension, (2, 3))
-        self.spins = (1, 0)
-        # In two dimensions the cusp of −Z/r is 2Z: φ'/φ = −2Z/(d−1) at the nucleus.
-        zeta = 2 * self.charge / (dimension - 1)
-        self.orbital = Nodeless(zeta, self.frequency if width is None else width)
-
-    def potential(self, r, dtype=jnp.float64):
-        square = jnp.sum(squared(list(r)))
-        external = 0.5 * self.frequency**2 * square - self.charge / jnp.sqrt(square)
-        return {"external": external}
-
-    def default_orbitals(self):
-        return self.orbital
-
-    def start(self, key, walkers):
-        return self.length * jax.random.normal(key, (walkers, self.dimension, 1), jnp.float64)
-
-    @property
-    def length(self):
-        scales = []
-        if self.charge > 0:
-            scales.append(1 / float(self.charge))
-        if self.frequency > 0:
-            scales.append(1 / math.sqrt(float(self.frequency)))
-        return min(scales)
-
-    @property
-    def units(self):
-        return 1, "hartree"
 
 
 def _spins(n: int, polarization: float) -> tuple[int, int]:

@@ -19,6 +19,7 @@ are both to a multiple of 8 where n is large: products of matrices with odd rows
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -26,8 +27,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import runtime
+from zitter import checks, runtime
 from zitter.qmc.orbitals import Orbitals
+from zitter.qmc.wavefunction import Block
 
 ALIGNED = 64  # electrons of one spin from which on sizes are multiples of 8
 
@@ -49,7 +51,7 @@ def _eights(n: int) -> int:
     return -(-n // 8) * 8
 
 
-class Blocks(NamedTuple):
+class Schedule(NamedTuple):
     """The blocks of one sweep, a row for each spin: first electron, and how many were moved."""
 
     first: np.ndarray
@@ -57,15 +59,23 @@ class Blocks(NamedTuple):
 
 
 class Slater(eqx.Module):
-    """D↑D↓ of the lowest orbitals; at most `delay` moves are gathered in a block."""
+    """D↑D↓ of the lowest orbitals; at most `delay` moves are gathered in a block.
 
-    orbitals: Orbitals
+    `orbitals` are one set for both spins, or a pair for spin up and spin down.
+    """
+
+    sets: tuple[Orbitals, ...]  # one for both spins, or one for each
     spins: tuple[int, int] = eqx.field(static=True)
     delay: int = eqx.field(static=True)
     size: int = eqx.field(static=True)  # n, padding included
 
-    def __init__(self, orbitals: Orbitals, spins: tuple[int, int], delay: int | None = None):
-        self.orbitals = orbitals
+    def __init__(
+        self,
+        orbitals: Orbitals | Sequence[Orbitals],
+        spins: tuple[int, int],
+        delay: int | None = None,
+    ):
+        self.sets = _sets(orbitals, spins)
         self.spins = spins
         most = max(spins)
         delay = best_delay(most) if delay is None else delay
@@ -79,10 +89,18 @@ class Slater(eqx.Module):
         return 2 if all(self.spins) else 1
 
     @property
-    def dtype(self) -> Any:
-        return jnp.complex128 if self.orbitals.is_complex else jnp.float64
+    def is_complex(self) -> bool:
+        return any(orbitals.is_complex for orbitals in self.sets)
 
-    def blocks(self) -> Blocks:
+    @property
+    def dtype(self) -> Any:
+        return jnp.complex128 if self.is_complex else jnp.float64
+
+    def at_twist(self, cell: Any, twist: Any) -> Slater:
+        sets = tuple(orbitals.at_twist(cell, twist) for orbitals in self.sets)
+        return eqx.tree_at(lambda s: s.sets, self, sets)
+
+    def schedule(self) -> Schedule:
         """As many blocks for each spin as the larger one needs; idle ones have all moved before."""
         k = self.delay
         starts = np.arange(0, max(self.spins), k)
@@ -92,26 +110,59 @@ class Slater(eqx.Module):
             # A last block that would stick out starts earlier and skips what has been moved.
             first[spin] = np.maximum(np.minimum(starts, count - k), 0)
             done[spin] = np.minimum(starts - first[spin], k)
-        return Blocks(first, done)
+        return Schedule(first, done)
 
-    def electrons_of_block(self, first: Any, spin: Any) -> tuple[Any, Any]:
-        """(indices among all electrons, whether they exist): short spins leave places empty."""
+    def block(self, spin: Any, first: Any, done: Any) -> Block:
+        """K electrons of a spin; short spins leave places empty."""
         inside = first + jnp.arange(self.delay)
-        count = jnp.asarray(self.spins)[spin]
-        return inside + jnp.where(spin == 0, 0, self.spins[0]), inside < count
+        exists = inside < jnp.asarray(self.spins)[spin]
+        electrons = inside + jnp.where(spin == 0, 0, self.spins[0])
+        return Block(spin, first, electrons, exists & (jnp.arange(self.delay) >= done))
 
-    def rows(self, values: Any, spin: Any) -> Any:
-        """Orbital values (…, orbitals) as rows of A for one spin: (…, n)."""
-        occupied = jnp.arange(self.orbitals.count) < jnp.asarray(self.spins)[spin]
-        rows = jnp.where(occupied, values, 0)
-        padding = [(0, 0)] * (rows.ndim - 1) + [(0, self.size - self.orbitals.count)]
-        return jnp.pad(rows, padding)
+    def rows(self, r: Any, spin: Any, dtype: Any) -> Any:
+        """φ_j(r) of one spin as rows of A: (…, n)."""
+        return self._of_spin(lambda orbitals: orbitals.values(r, dtype), spin)
 
-    def _by_spin(self, values: Any) -> Any:
-        """(N, orbitals) → (species, n, n), with unit rows and columns for missing electrons."""
+    def rows_and_slopes(self, r: Any, spin: Any, dtype: Any) -> tuple[Any, Any]:
+        """Rows (…, n) and their gradients (d, …, n)."""
+        return self._of_spin(lambda orbitals: orbitals.derivatives(r, dtype)[:2], spin)
+
+    def _of_spin(self, evaluate: Callable[[Orbitals], Any], spin: Any) -> Any:
+        """What is evaluated of the orbitals of one spin (maybe traced), as rows of A."""
+        if len(self.sets) == 1:
+            found = evaluate(self.sets[0])
+            return jax.tree.map(lambda values: self._as_rows(values, spin), found)
+
+        def of(number: int) -> Callable[[], Any]:
+            rows = lambda values: self._as_rows(values, number).astype(self.dtype)  # noqa: E731
+            return lambda: jax.tree.map(rows, evaluate(self.sets[number]))
+
+        return jax.lax.cond(spin == 0, of(0), of(1))
+
+    def _as_rows(self, values: Any, spin: Any) -> Any:
+        """Values (…, orbitals) with those that are not occupied set to zero, padded to (…, n)."""
+        values = values[..., : self.size]
+        count = values.shape[-1]
+        rows = jnp.where(jnp.arange(count) < jnp.asarray(self.spins)[spin], values, 0)
+        return jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, self.size - count)])
+
+    def _evaluated(self, r: Any, evaluate: Callable[[Orbitals, Any], Any]) -> list[Any]:
+        """evaluate(orbitals, r) of each spin's electrons with its own orbitals, if they differ."""
+        if len(self.sets) == 1:
+            return [evaluate(self.sets[0], r)]
+        up = self.spins[0]
+        return [evaluate(self.sets[0], r[:, :up]), evaluate(self.sets[1], r[:, up:])]
+
+    def matrix(self, r: Any, dtype: Any) -> Any:
+        """A (species, n, n), with unit rows and columns for missing electrons."""
+        tables = self._evaluated(r, lambda orbitals, r: orbitals.values(r, dtype))
         parts, offset = [], 0
-        for count in self.spins[: self.species]:
-            rows = values[offset : offset + count, :count].astype(self.dtype)
+        for spin, count in enumerate(self.spins[: self.species]):
+            if len(tables) == 2:
+                values = tables[spin]
+            else:
+                values = tables[0][offset : offset + count]
+            rows = values[:, :count].astype(self.dtype)
             padded = jnp.eye(self.size, dtype=self.dtype).at[:count, :count].set(rows)
             parts.append(rows if count == self.size else padded)
             offset += count
@@ -119,14 +170,28 @@ class Slater(eqx.Module):
 
     def fresh(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
         """(M, phase, ln|D↑D↓|) computed from the positions alone."""
-        matrix = self._by_spin(self.orbitals.values(r, dtype))
+        matrix = self.matrix(r, dtype)
         phase, log = jnp.linalg.slogdet(matrix)
         return jnp.linalg.inv(matrix), jnp.prod(phase), jnp.sum(log)
 
+    def column(self, inverse: Any, electron: Any, spin: Any) -> Any:
+        """M_·i (n,) of an electron, by its index among all."""
+        inside = electron - jnp.where(spin == 0, 0, self.spins[0])
+        return inverse[spin][:, inside]
+
     def derivatives(self, r: Any, inverse: Any, dtype: Any) -> tuple[Any, Any]:
         """∇_i ln D (d, N) and Σ_i ∇_i²D/D of a whole configuration."""
-        _, slope, laplacian = self.orbitals.derivatives(r, dtype)
-        count = self.orbitals.count
+        tables = self._evaluated(r, lambda orbitals, r: orbitals.derivatives(r, dtype)[1:])
+        if len(tables) == 2:
+            sums = [
+                _contracted(slope, laplacian, jnp.swapaxes(inverse[spin, :count, :count], 0, 1))
+                for spin, ((slope, laplacian), count) in enumerate(
+                    zip(tables, self.spins, strict=True)
+                )
+            ]
+            return jnp.concatenate([s[0] for s in sums], axis=1), sums[0][1] + sums[1][1]
+        slope, laplacian = tables[0]
+        count = min(slope.shape[-1], self.size)
         columns = []
         for spin, electrons in enumerate(self.spins[: self.species]):
             # M_ji as (electron, orbital)
@@ -136,8 +201,7 @@ class Slater(eqx.Module):
             electron_spin = np.repeat([0, 1], self.spins)
             filled = np.arange(count) < np.asarray(self.spins)[electron_spin][:, None]
             weights = jnp.where(filled, weights, 0)
-        gradient = jnp.sum(slope * weights, axis=-1)
-        return gradient, jnp.sum(laplacian * weights)
+        return _contracted(slope, laplacian, weights)
 
     def open_block(self, inverse: Any, first: Any) -> Any:
         """The columns of one spin's M that belong to a block, (n, K)."""
@@ -150,6 +214,32 @@ class Slater(eqx.Module):
         difference = jnp.where(accepted[:, None], rows @ inverse - unit, 0)
         # The sign sits on the small factor: M + product is one call of the matrix library.
         return inverse + (-self.open_block(inverse, first) @ Q) @ difference
+
+
+def _sets(orbitals: Any, spins: tuple[int, int]) -> tuple[Orbitals, ...]:
+    """The orbitals of both spins, which must be enough for them."""
+    sets = tuple(orbitals) if isinstance(orbitals, list | tuple) else (orbitals,)
+    if len(sets) not in (1, 2):
+        raise checks.InputError(
+            "orbitals", f"must be one set, or one for each spin, but are {len(sets)}"
+        )
+    if not all(spins):
+        sets = sets[:1]
+    for one in sets:
+        checks.instance("orbitals", one, Orbitals)
+    for needed, one in zip(spins if len(sets) == 2 else (max(spins),), sets, strict=True):
+        if one.count < needed:
+            raise checks.InputError(
+                "orbitals", f"must hold the {needed} electrons of a spin, but are {one.count}"
+            )
+    return sets
+
+
+def _contracted(slope: Any, laplacian: Any, weights: Any) -> tuple[Any, Any]:
+    """Σ_j ∇φ_j(r_i) M_ji (d, N) and Σ_ij ∇²φ_j(r_i) M_ji, with M_ji as (electron, orbital)."""
+    count = weights.shape[1]
+    gradient = jnp.sum(slope[..., :count] * weights, axis=-1)
+    return gradient, jnp.sum(laplacian[..., :count] * weights)
 
 
 def replace_row(stack: Any, place: Any, products: Any, ratio: Any, accept: Any) -> Any:

@@ -15,7 +15,7 @@ each of three axes, then one matrix product, since e^{iG·r} is a product over t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -24,6 +24,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell, row_sums, squared
+from zitter.qmc.energies.base import EnergyTerm
 from zitter.qmc.trigonometry import cos_sin
 
 
@@ -169,6 +170,16 @@ class Ewald(eqx.Module):
         away = [x[..., None] - s for x, s in zip(nearest, self.images.T, strict=True)]
         distance = jnp.sqrt(squared(away)).astype(dtype)
         return jnp.sum(jax.scipy.special.erfc(root * distance) / distance, axis=-1)
+
+
+class EwaldEnergy(EnergyTerm):
+    """The Ewald energy of the electrons of a cell, as "coulomb"."""
+
+    ewald: Ewald
+    sees_psi: ClassVar[bool] = False
+
+    def evaluate(self, psi, walker, key, dtype=jnp.float64):
+        return {"coulomb": self.ewald.energy(walker.r, dtype=dtype)}
 
 
 def madelung(cell: Cell, tolerance: float = 1e-15) -> float:

@@ -13,12 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime
+from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import autocorrelation_time
-from zitter.qmc.sweep import GaussianSteps, sweep
-from zitter.qmc.wavefunction import SlaterJastrow, Walker
+from zitter.qmc.walk.dynamics import GaussianSteps
+from zitter.qmc.walk.sweep import sweep
+from zitter.qmc.wavefunction import Walker, Wavefunction
 
 ACCEPTANCE = 0.5  # aimed at while the step is tuned
 REFRESH = 50  # sweeps after which inverses are computed anew
@@ -29,7 +31,7 @@ EQUILIBRATION = 100  # sweeps
 class Context(eqx.Module):
     """What a VMC run keeps fixed."""
 
-    psi: SlaterJastrow
+    psi: Wavefunction
     stride: Any  # sweeps between measurements
     tune: Any  # whether the step width follows the acceptance
     estimators: tuple[Prepared, ...]
@@ -47,7 +49,7 @@ class State(eqx.Module):
 
 
 def vmc(
-    psi: SlaterJastrow,
+    psi: Wavefunction,
     walkers: int = 256,
     blocks: int = 200,
     *,
@@ -143,9 +145,7 @@ def guard(run: Run) -> Any:
     )
 
 
-def first_state(
-    psi: SlaterJastrow, walkers: int, seed: int, dtype: Any, start: Any = None
-) -> State:
+def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
     """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
     key = jax.random.PRNGKey(seed)
     key, own = jax.random.split(key)
@@ -156,7 +156,7 @@ def first_state(
 
 
 @eqx.filter_jit
-def fresh_walkers(psi: SlaterJastrow, r: Any, dtype: Any) -> Walker:
+def fresh_walkers(psi: Wavefunction, r: Any, dtype: Any) -> Walker:
     return jax.vmap(lambda x: psi.start(x, dtype))(r)
 
 
@@ -191,7 +191,7 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     return State(walkers, key, width, sweeps, jnp.maximum(state.drift, found)), record
 
 
-def refresh(psi: SlaterJastrow, walkers: Walker, dtype: Any) -> tuple[Walker, Any]:
+def refresh(psi: Wavefunction, walkers: Walker, dtype: Any) -> tuple[Walker, Any]:
     """Everything computed anew from the positions, and the largest change of ln|Ψ| this made."""
     fresh = jax.vmap(lambda r: psi.start(r, dtype))(walkers.r)
     return fresh, jnp.max(jnp.abs(fresh.log - walkers.log))
@@ -201,11 +201,20 @@ def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any
     """Averages over walkers: parts of the energy, its variance, and the estimators."""
     count = walkers.r.shape[0]
     w = jnp.full(count, 1.0 / count) if weights is None else weights / jnp.sum(weights)
-    parts = psi.local_energies(walkers, dtype)
+    parts, measured = everything(psi, walkers, estimators, key, dtype)
     record = {name: jnp.sum(w * values) for name, values in parts.items()}
     record["variance"] = jnp.sum(w * (parts["energy"] - record["energy"]) ** 2)
-    keys = jax.random.split(key, count)
+    return record | {name: jnp.tensordot(w, values, 1) for name, values in measured.items()}
+
+
+def everything(
+    psi: Wavefunction, walkers: Any, estimators: Sequence[Prepared], key: Any, dtype: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parts of the local energy and what the estimators find, for each walker."""
+    parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype)
+    keys = jax.random.split(key, walkers.r.shape[0])
+    measured = {}
     for estimator in estimators:
-        values = jax.vmap(lambda one, k, e=estimator: e.evaluate(psi, one, k))(walkers, keys)
-        record[estimator.name] = jnp.tensordot(w, values, 1)
-    return record
+        one = lambda walker, k, e=estimator: e.evaluate(psi, walker, k)  # noqa: E731
+        measured[estimator.name] = jax.vmap(one)(walkers, keys)
+    return parts, measured

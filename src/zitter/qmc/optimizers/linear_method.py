@@ -14,8 +14,9 @@ import equinox as eqx
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.optimization import Data, Method, Table
-from zitter.qmc.wavefunction import SlaterJastrow
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.wavefunction import Wavefunction
 
 STABILIZERS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of the spread of the local energy
 
@@ -31,7 +32,7 @@ class LinearMethod(Method):
     def objective(self, energy, variance):
         return energy
 
-    def candidates(self, psi: SlaterJastrow, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
         import scipy.linalg
 
         present = np.asarray(psi.parameters)

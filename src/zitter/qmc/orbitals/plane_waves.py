@@ -1,11 +1,7 @@
-"""Single-particle orbitals: plane waves of a cell, and one nodeless orbital for open systems.
-
-Positions come components first, r of shape (d, …); orbitals are the last axis of what comes back.
-"""
+"""Plane waves of a periodic cell."""
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,22 +11,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell, half_space, shells
+from zitter.qmc.orbitals.base import Orbitals
 from zitter.qmc.trigonometry import cos_sin
-
-
-class Orbitals(eqx.Module):
-    """A list of orbitals, the lowest first; a spin channel with n electrons fills the first n."""
-
-    count: eqx.AbstractVar[int]
-    is_complex: eqx.AbstractVar[bool]
-
-    @abc.abstractmethod
-    def values(self, r: Any, dtype: Any) -> Any:
-        """φ_j(r), shape (…, count)."""
-
-    @abc.abstractmethod
-    def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
-        """φ (…, count), ∇φ (d, …, count) and ∇²φ (…, count)."""
 
 
 class PlaneWaves(Orbitals):
@@ -56,6 +38,11 @@ class PlaneWaves(Orbitals):
         else:
             kept = integers[half_space(integers)]
             self.k = kept[: (count + 1) // 2] @ cell.reciprocal
+
+    def at_twist(self, cell, twist):
+        return PlaneWaves(
+            checks.instance("cell", cell, Cell), self.count, twist, always_complex=True
+        )
 
     def _waves(self, r: Any, dtype: Any) -> tuple[Any, Any]:
         return cos_sin(jnp.moveaxis(r, 0, -1) @ self.k.T, dtype)
@@ -83,34 +70,6 @@ class PlaneWaves(Orbitals):
         pairs = jnp.stack([cosines, sines], axis=-1)
         pairs = pairs.reshape((*cosines.shape[:-1], 2 * cosines.shape[-1]))
         return jnp.concatenate([constant, pairs], axis=-1)[..., : self.count]
-
-
-class Nodeless(Orbitals):
-    """φ(r) = exp(−ζ r − a r²/2): the ground states of hydrogen (a = 0) and of the trap (ζ = 0)."""
-
-    zeta: Any
-    a: Any
-    count: int = eqx.field(static=True, default=1)
-    is_complex: bool = eqx.field(static=True, default=False)
-
-    def __init__(self, zeta: float = 0.0, a: float = 0.0):
-        self.zeta = checks.non_negative("zeta", zeta)
-        self.a = checks.non_negative("a", a)
-        self.count = 1
-        self.is_complex = False
-
-    def values(self, r, dtype=jnp.float64):
-        return self.derivatives(r, dtype)[0]
-
-    def derivatives(self, r, dtype=jnp.float64):
-        r = r.astype(dtype)
-        distance = jnp.sqrt(jnp.sum(r**2, axis=0))
-        value = jnp.exp(-self.zeta * distance - 0.5 * self.a * distance**2)
-        slope = -self.zeta - self.a * distance  # (dφ/dr)/φ
-        dimension = r.shape[0]
-        gradient = slope / distance * r * value
-        laplacian = value * (slope**2 - self.a + (dimension - 1) * slope / distance)
-        return value[..., None], gradient[..., None], laplacian[..., None]
 
 
 def lowest(cell: Cell, count: int, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,8 +14,9 @@ import equinox as eqx
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.optimization import Data, Method, Table
-from zitter.qmc.wavefunction import SlaterJastrow
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.wavefunction import Wavefunction
 
 LENGTHS = (0.02, 0.1, 0.3, 1.0)  # of the present spread of the local energy, inverted
 
@@ -33,7 +34,7 @@ class StochasticReconfiguration(Method):
     def objective(self, energy, variance):
         return energy
 
-    def candidates(self, psi: SlaterJastrow, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
         present = np.asarray(psi.parameters)
         O = table.log_slope - np.mean(table.log_slope, axis=0)
         scale = np.sqrt(np.mean(O**2, axis=0))
