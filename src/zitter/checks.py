@@ -146,6 +146,14 @@ def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
+def listed(key: str, values: Any, kind: type) -> None:
+    """Refuse what is no list of objects of a kind."""
+    if not isinstance(values, list | tuple):
+        raise InputError(key, f"must be a list of {kind.__name__}s, but is {values!r}")
+    for position, value in enumerate(values):
+        instance(f"{key}.{position}", value, kind)
+
+
 def with_article(name: str) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 

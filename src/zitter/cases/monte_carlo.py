@@ -16,9 +16,11 @@ from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
-from zitter.qmc import diffusion, optimization, sizes, variational
+from zitter.qmc import sizes
 from zitter.qmc.optimized import Optimized
+from zitter.qmc.optimizers import optimization
 from zitter.qmc.runs import Run
+from zitter.qmc.walk import diffusion, variational
 from zitter.results.base import Result
 
 VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc, "dmc": qmc.dmc}

@@ -18,7 +18,7 @@ from zitter.cli.running import keep_compiled_programs
 from zitter.cli.showing import print_json
 from zitter.tables import table
 
-OPTIONAL = ("matplotlib", "xarray", "h5netcdf", "jax_triton", "cupy", "numba", "optax", "pyscf")
+OPTIONAL = ("matplotlib", "xarray", "h5netcdf", "jax_triton", "cupy", "numba", "pyscf")
 
 
 def doctor(as_json: bool) -> int:

@@ -20,6 +20,7 @@ _AXES = {
     "pair_correlation": ("r (bohr)", "g(r)"),
     "structure_factor": ("k (1/bohr)", "S(k)"),
     "momentum_density": ("k / k_F", "n(k)"),
+    "radial_density": ("r (bohr)", "n(r)"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import io, tables
+from zitter import checks, io, tables
 from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
 from zitter.results.base import Result
 
@@ -25,6 +25,7 @@ ABSCISSAS = {
     "pair_correlation": ("bohr", "distance"),
     "structure_factor": ("1/bohr", "wave vector"),
     "momentum_density": ("1", "wave vector / Fermi wave vector"),
+    "radial_density": ("bohr", "distance"),
 }
 
 
@@ -34,7 +35,8 @@ class Samples(Result):
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
     the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
-    (mean, error) over the coordinate of that name.
+    (mean, error) over the coordinate of that name. `divisor` is what energies of the whole system
+    were divided by; files of earlier versions do not tell it (None).
     """
 
     kind: ClassVar[str] = "monte carlo"
@@ -47,6 +49,7 @@ class Samples(Result):
     estimators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     positions: np.ndarray | None = None
     input: str = ""
+    divisor: int | None = None
 
     def estimate(self, name: str = "energy") -> Estimate:
         """Mean and reblocked error of one trace, over the blocks after equilibration."""
@@ -60,6 +63,23 @@ class Samples(Result):
     @property
     def energy_error(self) -> float:
         return self.estimate().error
+
+    @property
+    def total_energy(self) -> float:
+        """The energy of the whole system, in hartree."""
+        return self.energy * self._all()
+
+    @property
+    def total_energy_error(self) -> float:
+        return self.energy_error * self._all()
+
+    def _all(self) -> float:
+        if self.divisor is None:
+            raise checks.InputError(
+                "total_energy",
+                f"must be in the file, but it holds the energy in {self.units} alone",
+            )
+        return self.divisor
 
     @property
     def variance(self) -> float:
@@ -81,6 +101,11 @@ class Samples(Result):
             "blocks": len(self.weights) - self.start,
             "info": self.info,
         }
+        if self.divisor is not None:
+            found |= {
+                "total_energy": self.total_energy,
+                "total_energy_error": self.total_energy_error,
+            }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
         return found
@@ -92,6 +117,9 @@ class Samples(Result):
             f"{self.info['method']}: {self.info['system']}",
             f"  {'energy':<22} {with_error(energy.mean, energy.error)} {self.units}",
         ]
+        if self.divisor not in (None, 1):
+            shown = with_error(self.total_energy, self.total_energy_error)
+            lines.append(f"  {'total energy':<22} {shown} hartree")
         for name in self.traces:
             if name in ("energy", "variance", "acceptance", "population"):
                 continue
@@ -154,6 +182,12 @@ class Samples(Result):
             "units": self.units,
             "start": str(self.start),
         }
+        if self.divisor is not None:
+            attributes |= {
+                "divisor": str(self.divisor),
+                "total_energy": repr(float(self.total_energy)),
+                "total_energy_error": repr(float(self.total_energy_error)),
+            }
         return io.Dataset(v, attributes)
 
     @classmethod
@@ -183,4 +217,5 @@ class Samples(Result):
             estimators,
             positions,
             str(data.attributes.get("input", "")),
+            int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
         )

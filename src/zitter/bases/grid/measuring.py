@@ -35,13 +35,15 @@ def interpolated(grid: Grid, psi: Any, places: tuple[Any, ...]) -> np.ndarray:
 
     At the grid points the splines have ψ's own values.
     """
-    coordinates = np.stack(np.broadcast_arrays(*(np.asarray(x, float) for x in places)))
-    starts = np.asarray([grid.points(axis)[0] for axis in range(grid.ndim)])
-    column = (slice(None), *(None,) * (coordinates.ndim - 1))
-    steps = (coordinates - starts[column]) / np.asarray(grid.spacing)[column]
+    coordinates = np.broadcast_arrays(*(np.asarray(x, float) for x in places))
+    rows = [
+        (x.reshape(-1) - grid.points(axis)[0]) / grid.spacing[axis]
+        for axis, x in enumerate(coordinates)
+    ]
     # Beyond the end points ψ falls to zero within one spacing.
     values = np.asarray(psi)
     edge = 0 if grid.boundary == "periodic" else 1
-    values, steps = np.pad(values, edge), steps + edge
+    values, steps = np.pad(values, edge), np.stack(rows) + edge
     mode = "grid-wrap" if grid.boundary == "periodic" else "constant"
-    return scipy.ndimage.map_coordinates(values, steps, order=ORDER, mode=mode)
+    found = scipy.ndimage.map_coordinates(values, steps, order=ORDER, mode=mode)
+    return found.reshape(coordinates[0].shape)
