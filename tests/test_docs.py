@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import config, public, units
+from zitter import cases, config, public, units
 
 ROOT = Path(__file__).parents[1]
 DIRECTIVE = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   .*\n)*)", re.M)
@@ -154,7 +154,7 @@ terms = [{ type = "LengthGauge", pulse = { type = "FieldSum", fields = ["pump", 
 t = [0, "probe.duration"]
 dt = 0.1
 """
-    case = config.assemble(config.parse(block + rest, folder=tmp_path))
+    case = cases.read(config.parse(block + rest, folder=tmp_path))
     pump, probe = case.fields["pump"], case.fields["probe"]
     assert float(pump.vector_potential(50.0)) == pytest.approx(np.sin(1), rel=1e-15)
     start = 5e-15 / units.TIME_S

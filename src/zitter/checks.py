@@ -1,7 +1,7 @@
 """Checks of user input, in one sentence form: `key: must …, but is …`.
 
 Constructors call these functions, so a value is judged in one place whether it comes from Python,
-from a TOML file or from `--set`. Traced values (inside `jax.grad` or `jax.vmap`) pass unjudged.
+from a TOML file or from a command. Traced values (inside `jax.grad` or `jax.vmap`) pass unjudged.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_a_run_writes_its_result(case, tmp_path, capsys):
     assert "finished already" in printed
     code, _, error = run(capsys, "run", case, "--out", out, "--resume", "--set", "dmc.seed=1")
     assert code == 2
-    assert "must continue the same input" in error
+    assert "must continue the same run" in error
 
 
 def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):

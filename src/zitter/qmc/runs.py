@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop, runtime, same_run
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
@@ -125,7 +122,7 @@ class Run:
         if found is not None:
             return found[1]
         ready = equilibrate()
-        kept.save(0, ready, 0, loop.Piece([], {}))
+        kept.save(0, ready, 0, loop.Piece({}, {}))
         return ready
 
     def drive(
@@ -135,14 +132,14 @@ class Run:
         saved = None if self.checkpoint is None else self._keeper("", *about)
         return loop.drive(
             step, context, state, self.blocks, label=label, guard=guard, checkpoint=saved,
-            resume=self.resume, progress=self.progress, counted=steps,
+            resume=self.resume, progress=self.progress, counted=steps, axis=loop.Axis("block"),
         )  # fmt: skip
 
     def _keeper(self, name: str, *about: Any) -> loop.Checkpoint:
         assert self.checkpoint is not None
-        found = signature(
-            (self.psi, self.estimators, self.start),
-            *(self.twists, self.walkers, self.seed, str(self.dtype), *about),
+        found = same_run.fingerprint(
+            *(self.psi, self.estimators, self.start, self.twists, self.walkers, self.seed),
+            *(str(self.dtype), *about),
         )
         return loop.Checkpoint(self.checkpoint / name, self.every, found)
 
@@ -191,14 +188,3 @@ def pair_dtype(precision: str | None) -> Any:
         precision = "double" if now.precision == "double" else "single"
     checks.choice("precision", precision, ("double", "single"))
     return jnp.float64 if precision == "double" else jnp.float32
-
-
-def signature(tree: Any, *rest: Any) -> str:
-    """What must be equal for a resume to continue the same run: Ψ and other trees, by value."""
-    digest = hashlib.sha256(repr(rest).encode())
-    arrays, static = eqx.partition(tree, eqx.is_array_like)
-    for leaf in jax.tree.leaves(arrays):
-        digest.update(repr(np.shape(leaf)).encode())
-        digest.update(np.asarray(leaf).tobytes())
-    digest.update(str(jax.tree.structure(static)).encode())
-    return digest.hexdigest()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import checks, io, solution
+from zitter import checks, io, tables
 from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
+from zitter.results.base import Result
 
-KIND = "monte carlo"
 # Traces that are not energies in the system's units: (unit, label).
 OTHERS = {
     "variance": ("hartree^2", "variance of the local energy of all electrons"),
@@ -29,8 +29,8 @@ ABSCISSAS = {
 }
 
 
-@dataclasses.dataclass
-class Samples:
+@dataclasses.dataclass(repr=False)
+class Samples(Result):
     """The course of a Monte Carlo run.
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
@@ -38,6 +38,8 @@ class Samples:
     (mean, error) over the coordinate of that name. `divisor` is what energies of the whole system
     were divided by; files of earlier versions do not tell it (None).
     """
+
+    kind: ClassVar[str] = "monte carlo"
 
     traces: dict[str, np.ndarray]
     weights: np.ndarray
@@ -89,9 +91,8 @@ class Samples:
         return self.estimate("acceptance").mean
 
     def numbers(self) -> dict[str, Any]:
-        """The key numbers, for `--json`."""
         found = {
-            "kind": KIND,
+            "kind": self.kind,
             "energy": self.energy,
             "energy_error": self.energy_error,
             "units": self.units,
@@ -141,10 +142,8 @@ class Samples:
             f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
             f"reblocked by {energy.block_length}",
         ]
-        for key, value in self.info.items():
-            if key not in ("method", "system", "notes", "twists"):
-                text = f"{value:.6g}" if isinstance(value, float) else str(value)
-                lines.append(f"  {key.replace('_', ' '):<22} {text}")
+        told = tables.facts(self.info, ("method", "system", "notes", "twists"))
+        lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
         for row in self.info.get("twists", []):
             shown = ", ".join(f"{x:g}" for x in row["twist"])
             found = row["energy"]
@@ -177,7 +176,7 @@ class Samples:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
         attributes = {
-            "kind": KIND,
+            "kind": self.kind,
             "info": self.info,
             "input": self.input,
             "units": self.units,
@@ -190,12 +189,6 @@ class Samples:
                 "total_energy_error": repr(float(self.total_energy_error)),
             }
         return io.Dataset(v, attributes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        io.write(path, self.dataset())
-
-    def to_xarray(self) -> Any:
-        return io.to_xarray(self.dataset())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:
@@ -226,6 +219,3 @@ class Samples:
             str(data.attributes.get("input", "")),
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
         )
-
-
-solution.KINDS[KIND] = Samples

@@ -10,19 +10,20 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from zitter import qmc, runtime, solve
-from zitter.bases.base import Basis
-from zitter.config import monte_carlo
-from zitter.config.case import NOT_IN_FILES
+from zitter import runtime
+from zitter.cases.base import Case
 from zitter.config.objects import Parameter, classes, parameters
-from zitter.initial import InitialState
-from zitter.terms import Term
 
 
-def schema() -> dict[str, Any]:
-    """A JSON schema (draft 2020-12); a value with a unit is a string."""
+def schema(kinds: Iterable[type[Case]]) -> dict[str, Any]:
+    """A JSON schema (draft 2020-12) of all kinds of cases; a value with a unit is a string."""
     definitions: dict[str, Any] = {}
-    own = _kind(eqx.Module, definitions)  # pulses, trajectories, or whatever else is named
+    own = kind(eqx.Module, definitions)  # pulses, trajectories, or whatever else is named
+    sections: dict[str, Any] = {}
+    required: list[list[str]] = []
+    for case in kinds:
+        found, needed = case.schema(definitions)
+        sections, required = found | sections, needed + required
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "zitter input",
@@ -32,62 +33,32 @@ def schema() -> dict[str, Any]:
             "precision": {"enum": list(runtime.PRECISIONS)},
             "device": {"type": "string"},
             "mesh": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
-            "basis": _kind(Basis, definitions),
-            "model": {
-                "type": "object",
-                "properties": {
-                    "type": {"const": "Model"},
-                    "terms": {"type": "array", "minItems": 1, "items": _kind(Term, definitions)},
-                },
-                "required": ["terms"],
-                "additionalProperties": False,
-            },
-            "initial": _kind(InitialState, definitions, default="Eigenstate"),
-            "evolve": _table(solve.evolve, definitions),
-            "eigenstates": _table(solve.eigenstates, definitions),
-            **_monte_carlo(definitions),
+            **sections,
         },
-        "oneOf": [
-            {"required": ["basis", "model", "evolve"]},
-            {"required": ["basis", "model", "eigenstates"]},
-            {"required": ["system"]},
-        ],
+        "oneOf": [{"required": names} for names in required],
         "additionalProperties": {"anyOf": own["anyOf"][:-1]},  # tables, never a bare name
         "$defs": definitions,
     }
 
 
-def _monte_carlo(definitions: dict[str, Any]) -> dict[str, Any]:
-    """The sections of a Monte Carlo input."""
-    psi = _table(qmc.SlaterJastrow, definitions, without={"system", "orbitals"})
-    psi["properties"]["parameters"] = {"type": "string"}
-    verbs = {
-        name: _table(verb, definitions, without=monte_carlo.NOT_IN_FILES)
-        for name, verb in monte_carlo.VERBS.items()
-    }
-    stages = verbs["optimize"]
-    verbs["optimize"] = {"anyOf": [stages, {"type": "array", "items": stages}]}
-    return {"system": _kind(qmc.System, definitions), "wavefunction": psi, **verbs}
-
-
-def _kind(kind: type, definitions: dict[str, Any], default: str | None = None) -> dict[str, Any]:
+def kind(base: type, definitions: dict[str, Any], default: str | None = None) -> dict[str, Any]:
     """Any class of a kind as a table, or the name of a section or class."""
-    for name, cls in classes(kind).items():
+    for name, cls in classes(base).items():
         if name not in definitions:
             definitions[name] = {}  # holds the place while its own parameters are written
-            definitions[name] = _table(cls, definitions, name, name == default)
-    refs = [{"$ref": f"#/$defs/{name}"} for name in classes(kind)]
+            definitions[name] = table(cls, definitions, name, name == default)
+    refs = [{"$ref": f"#/$defs/{name}"} for name in classes(base)]
     return {"anyOf": [*refs, {"type": "string"}]}
 
 
-def _table(
+def table(
     function: Callable[..., Any],
     definitions: dict[str, Any],
     name: str | None = None,
     type_optional: bool = False,
-    without: Iterable[str] = NOT_IN_FILES,
+    without: Iterable[str] = (),
 ) -> dict[str, Any]:
-    known = {k: p for k, p in parameters(function).items() if name or k not in set(without)}
+    known = {k: p for k, p in parameters(function).items() if k not in set(without)}
     properties: dict[str, Any] = {"type": {"const": name}} if name else {}
     properties |= {key: _parameter(p, definitions) for key, p in known.items()}
     required = [key for key, p in known.items() if p.required]
@@ -105,7 +76,7 @@ def _table(
 
 def _parameter(p: Parameter, definitions: dict[str, Any]) -> dict[str, Any]:
     if p.kind is not None:
-        one = _kind(p.kind, definitions)
+        one = kind(p.kind, definitions)
         return {"type": "array", "items": one} if p.many else one
     result = _annotation(p.annotation)
     if not p.required and isinstance(p.default, bool | int | float | str):
