@@ -90,17 +90,21 @@ def test_crank_nicolson_among_eigenstates(gauge, states, exact):
 
 
 @pytest.mark.parametrize("where", ["splines", "eigenstates"])
-def test_collocation_of_order_six(where, ground, states):
-    """Against steps three times shorter; residuals of 1e-12 stay far below."""
-    basis, start = (BASIS, ground) if where == "splines" else (states, states.state(0))
-    atom = ATOM if where == "splines" else (zt.FieldFree(),)
+def test_collocation_of_order_six(where):
+    """On splines so coarse that steps resolve their fastest state, 17 hartree: above, the order of
+    any collocation falls towards s + 1 (Hairer & Wanner II, IV.15)."""
+    coarse = zt.SphericalBasis(zt.RadialBSplines(12, 4, 24.0), 2)
+    states = zt.eigenbasis(zt.discretize(zt.Model(ATOM), coarse), 12)
+    basis, atom, start = states, (zt.FieldFree(),), states.state(0)
+    if where == "splines":
+        basis, atom, start = coarse, ATOM, states.on_parent(start)
     H = zt.discretize(zt.Model([*atom, zt.VelocityGauge(pulse())]), basis)
-    method = zt.GaussCollocation(3)
+    method = zt.GaussCollocation(3, 1e-13)
     fine, *others = (
         propagate(H, start.astype(complex), method, (0.0, END), n) for n in (240, 80, 40)
     )
     errors = [float(basis.norm(other - fine)) for other in others]
-    assert np.log2(errors[1] / errors[0]) == pytest.approx(6, abs=0.3), errors
+    assert np.log2(errors[1] / errors[0]) == pytest.approx(6, abs=0.4), errors
 
 
 def test_crank_nicolson_among_eigenstates_stops_where_it_does_not_converge(states):
@@ -208,7 +212,7 @@ def test_an_iteration_that_does_not_converge_ends_the_run(ground):
     with pytest.raises(zt.RunError, match=r"within 50 iterations at t = .* dt = 0\.4: ") as told:
         zt.evolve(H, ground, (0.0, 8.0), 0.4, zt.CrankNicolson())
     named = float(str(told.value).split("take dt = ")[1].split(",")[0])
-    assert named > 1e-3
+    assert named > 1e-4  # F·rmax·dt/2 is then 1
     run = zt.evolve(H, ground, (2.0, 2.0 + 5 * named), named, zt.CrankNicolson())
     assert run.info["residual"] <= 1e-12 and run.info["propagator"] == "CrankNicolson"
 

@@ -57,7 +57,7 @@ def line() -> Hamiltonian:
 
 METHODS = {
     "crank-nicolson": (zt.CrankNicolson(), 2, (60, 120)),
-    "collocation": (zt.GaussCollocation(3), 6, (12, 24)),
+    "collocation": (zt.GaussCollocation(3), 6, (48, 96)),
     "split": (zt.AngularSplit(), 2, (60, 120)),
     "split, field-free part of order 4": (zt.AngularSplit(4), 2, (60, 120)),
 }
