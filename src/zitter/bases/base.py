@@ -221,6 +221,12 @@ class Basis(eqx.Module):
 
     # Implicit steps.
 
+    @property
+    def stiff(self) -> bool:
+        """Whether explicit steps do not suit: S is a matrix, or energies reach far beyond those of
+        the physics."""
+        return not self.orthonormal
+
     def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
         """(the part whose resolvents the basis knows, the rest), None for nothing."""
         return operator, None
