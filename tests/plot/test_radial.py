@@ -1,4 +1,4 @@
-"""Radial densities of atomic and spinor states are drawn instead of coefficients."""
+"""Radial densities of atomic and spinor states: normalized, and drawn instead of coefficients."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ def test_levels_are_drawn_as_radial_densities(name, tmp_path):
         r, density = lines[0].get_data()
         # Hydrogen's 1s: dP/dr = 4r² e^{−2r}; relativity changes it by (1/c)² ln r.
         np.testing.assert_allclose(density, 4 * r**2 * np.exp(-2 * r), atol=3e-4)
+        # Trapezoids of 600 radii: (0.033)²/12 of the change of slope.
+        assert np.trapezoid(density, r) == pytest.approx(1.0, abs=2e-4)
     for alone in (figure.axes[1], *zt.plot.level_diagram(levels).axes):
         heights = [lines.get_segments()[0][0, 1] for lines in alone.collections]
         np.testing.assert_allclose(heights, np.unique(np.round(levels.energies, 5)), atol=1e-4)

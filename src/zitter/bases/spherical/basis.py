@@ -166,7 +166,7 @@ class SphericalBasis(Basis):
         return measuring.density(self, psi)
 
     def density_axes(self) -> dict[str, np.ndarray]:
-        return {"r": self.radial.centers}
+        return {"r": self.radial.samples}
 
     def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
         return measuring.values(self, psi, x, y, z)
