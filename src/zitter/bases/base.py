@@ -54,6 +54,10 @@ class Basis(eqx.Module):
 
     shape: eqx.AbstractVar[tuple[int, ...]]
 
+    def __check_init__(self):
+        # Whoever wrote the basis: precision is chosen before its first operator is made.
+        runtime.settings()
+
     # The metric.
 
     @property

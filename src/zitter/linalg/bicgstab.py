@@ -1,4 +1,11 @@
-"""BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 631 (1992)) inside compiled loops."""
+"""Lx = b for L near one, inside compiled loops: Richardson's iteration, then BiCGSTAB.
+
+    x ← x + r,  r ← r − Lr          while that shrinks r fast: one product and one norm each
+    BiCGSTAB from there             (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 631 (1992))
+
+Preconditioned implicit steps have L = 1 + M⁻¹zV: where light is weak on the scale of 1/z the first
+ends it, and nothing is cheaper; where it is strong the second does.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+
+FAST = 0.3  # what a product must leave of the residual; beyond, BiCGSTAB takes fewer of them
 
 
 class Solved(NamedTuple):
@@ -22,43 +31,67 @@ def bicgstab(
     guess: jax.Array,
     tol: float,
     most: int,
+    near: bool = True,
 ) -> Solved:
     """x with L x = b from a first guess, for any linear `apply`; stops at `tol` or `most`, in the
-    middle of an iteration too.
+    middle of an iteration too. Where L is not `near` one BiCGSTAB begins at once.
 
     A breakdown (a vanishing denominator) shows as a residual that is no number, and ends the loop.
     """
     scale = _norm(rhs)
+    goal = tol * scale
+    x, r, size, products = _richardson(apply, rhs, guess, goal, scale, most if near else 0)
 
-    # One product for each pass of the loop, so that `apply` is compiled once: with the guess, then
-    # by turns with the direction p (x += αp, r −= αLp) and with r itself (x += ωr, r −= ωLr).
+    # One product for each pass, so that `apply` is compiled once: by turns with the direction p
+    # (x += αp, r −= αLp) and with r itself (x += ωr, r −= ωLr).
     def unfinished(carry):
-        *_, size, products = carry
-        return (products == 0) | ((size > tol * scale) & (products <= 2 * most))
+        *_, size, products, _ = carry
+        return (size > goal) & (products <= 2 * most)
 
     def improve(carry):
-        x, r, p, image, first, rho, alpha, _, products = carry
-        opening, leading = products == 0, products % 2 == 1
-        target = jnp.where(opening | leading, p, r)
+        x, r, p, image, rho, alpha, _, products, leading = carry
+        target = jnp.where(leading, p, r)
         v = apply(target)
         alpha = jnp.where(leading, rho / jnp.vdot(first, v), alpha)
         square = jnp.vdot(v, v).real
         # Where Lr is rounding, ω = 0 leaves r: 0/0 must not spoil a finished solution.
         omega = jnp.where(square > 0, jnp.vdot(v, r) / jnp.where(square > 0, square, 1), 0)
-        weight = jnp.where(opening, 1, jnp.where(leading, alpha, omega))
+        weight = jnp.where(leading, alpha, omega)
         x, r = x + weight * target, r - weight * v
-        first = jnp.where(opening, r, first)
         following = jnp.vdot(first, r)
         ratio = alpha / jnp.where(omega != 0, omega, 1)
-        beta = jnp.where(opening | (omega == 0), 0, following / rho * ratio)
-        p = jnp.where(leading, p, jnp.where(opening, r, r + beta * (p - omega * image)))
+        beta = jnp.where(omega == 0, 0, following / rho * ratio)
+        p = jnp.where(leading, p, r + beta * (p - omega * image))
         rho = jnp.where(leading, rho, following)
-        return x, r, p, jnp.where(leading, v, image), first, rho, alpha, _norm(r), products + 1
+        image = jnp.where(leading, v, image)
+        return x, r, p, image, rho, alpha, _norm(r), products + 1, ~leading
 
-    zero, one = jnp.zeros_like(rhs), jnp.ones((), rhs.dtype)
-    start = (zero, rhs, guess, zero, zero, one, one, scale, jnp.zeros((), jnp.int32))
-    x, *_, size, products = jax.lax.while_loop(unfinished, improve, start)
+    first = r
+    one, begin = jnp.ones((), rhs.dtype), jnp.ones((), bool)
+    start = (x, r, r, jnp.zeros_like(r), jnp.vdot(r, r), one, size, products, begin)
+    x, *_, size, products, _ = jax.lax.while_loop(unfinished, improve, start)
     return Solved(x, products // 2, products, size / scale)
+
+
+def _richardson(apply, rhs, guess, goal, scale, most):
+    """x, r, ‖r‖ and the number of products when the goal is reached or r no longer falls fast."""
+
+    def fast(carry):
+        _, _, size, before, products = carry
+        falls = (size > goal) & (size < FAST * before) & (products < 2 * most)
+        return (products == 0) | falls
+
+    def correct(carry):
+        x, r, before, _, products = carry
+        step = jnp.where(products == 0, guess, r)
+        x, r = x + step, r - apply(step)
+        # Against b itself a first residual, that of the guess, is always a beginning.
+        before = jnp.where(products == 0, jnp.inf, before)
+        return x, r, _norm(r), before, products + 1
+
+    start = (jnp.zeros_like(rhs), rhs, scale, scale, jnp.zeros((), jnp.int32))
+    x, r, size, _, products = jax.lax.while_loop(fast, correct, start)
+    return x, r, size, products
 
 
 def _norm(x: jax.Array) -> jax.Array:

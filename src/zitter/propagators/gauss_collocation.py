@@ -124,7 +124,7 @@ class GaussCollocation(Propagator):
             tol = attainable(self.tol, psi)
             before = jnp.concatenate([state.start[None], state.stages])
             guess = _mixed(rule.inverse @ rule.continuation, before)
-            solved = bicgstab(apply, rhs, guess, tol, self.most_iterations)
+            solved = bicgstab(apply, rhs, guess, tol, self.most_iterations, near=False)
             course = state.course.after(solved, self.points * solved.products, tol, t)
             w = solved.x
             memory = Memory(state.solvers, psi, _mixed(rule.vectors, w), course)
