@@ -104,3 +104,15 @@ def fraction(R: float, charge: float, m: int, n_xi: int, energy: float, constant
     for n in range(TERMS - 1, n_xi, -1):
         after = alpha[n - 1] * gamma[n] / (beta[n] - after)
     return beta[n_xi] - before - after
+
+
+def potential(basis, Z1: float, Z2: float):
+    """−Z₁/r₁ − Z₂/r₂ on a basis with nuclei at z = ∓R/2."""
+    x, y, z = basis.places().values
+    first, second = (np.sqrt(x**2 + y**2 + (z + s * basis.R) ** 2) for s in (0.5, -0.5))
+    return basis.multiply(-Z1 / first - Z2 / second)
+
+
+def field_free(basis, Z1: float, Z2: float):
+    """H₀ of one electron."""
+    return basis.kinetic() + potential(basis, Z1, Z2)

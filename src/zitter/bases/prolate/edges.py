@@ -53,7 +53,9 @@ class LastEta(Edge):
         norms = np.sqrt(weights[:, None] * (last + 0.5))
         self.projection = jnp.asarray(norms * legendre / roots[:, None])
         self.scale = jnp.asarray(scale)
-        self.mean = jnp.mean(jnp.abs(self.scale) ** -2.0, axis=1)
+        # The square of a high polynomial is spread evenly over the angle, where 1−η² is ½.
+        share = 1.0 if np.all(roots == 1) else 0.5
+        self.mean = share * jnp.mean(jnp.abs(self.scale) ** -2.0, axis=1)
 
     def population(self, psi: Any) -> jax.Array:
         last = (self.scale * psi) @ self.projection
