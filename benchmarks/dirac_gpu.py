@@ -22,7 +22,7 @@ from common import arguments, finish, record
 
 import zitter as zt
 from systems.kronecker import legendre_moments, radial_matrices, transposed
-from zitter.bases.spinor.basis import spinor_table
+from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.kinetic_balance import allowed
 from zitter.bases.spinor.light import angles
 from zitter.bases.spinor.solver import SpinorSolver

@@ -134,6 +134,7 @@ class TestObjects:
         assert classes(TimeScheme).keys() == {"Midpoint", "CommutatorFree4"}
         assert "Propagator" not in classes(zt.Propagator)
         assert "function" not in parameters(zt.Potential)
+        assert "Waveform" in classes(zt.Field)  # of its functions TOML knows the text
 
 
 class TestRefusals:
@@ -183,6 +184,22 @@ class TestRefusals:
             '"Kinetic"', '{ type = "Potential", expression = "__import__(\'os\')" }'
         )
         assert refused(text).key == "model.terms.0.expression"
+
+    @pytest.mark.parametrize(
+        ("body", "key", "part"),
+        [
+            ('vector_potential = "exec(t)"', "pump.vector_potential", "uses 'exec'"),
+            ('electric_field = 3', "pump.electric_field", "must be a function or an expression"),
+            ('expression = "t"', "pump.expression", "must be a key of Waveform"),
+            ("", "pump.vector_potential", "but the input has none"),
+        ],
+    )  # fmt: skip
+    def test_waveforms(self, body, key, part):
+        pump = HEAD.split("[pump]\n")[1].split("\n\n")[0]
+        text = (HEAD + EVOLVE).replace(pump, f'type = "Waveform"\nduration = "5 fs"\n{body}')
+        error = refused(text)
+        assert error.key == key
+        assert part in error.message
 
     def test_errors_on_the_grid_name_the_term(self):
         built = case(

@@ -90,5 +90,5 @@ def test_observables_of_other_bases_are_refused_before_anything_is_written(tmp_p
     for more in ([], ["--dry-run"]):
         assert status(["run", str(path), "--set", setting, "--out", str(out), *more]) == 2
         shown = capsys.readouterr().err
-        assert "evolve.observables.1: must suit this model, but Dipole needs a Grid" in shown
+        assert "evolve.observables.1: must suit this model, but Dipole cannot be measured" in shown
         assert not out.exists()

@@ -182,3 +182,173 @@ def test_upward_and_sideways_imports_are_seen(code, importer):
 def test_allowed_imports_pass(code, importer):
     names = imported_names(code, (PACKAGE, importer))
     assert [complaint(importer, name) for _, name in names if complaint(importer, name)] == []
+
+
+# Nobody outside a basis's folder asks for its type: what depends on it is a word of the basis.
+
+CONCRETE = {
+    "EigenBasis",
+    "Grid",
+    "Levels",
+    "ProlateSpheroidal",
+    "SphericalBasis",
+    "SpinorBasis",
+}
+# Parts of `bases` that belong to no one basis.
+SHARED = {"angular", "base", "bsplines", "edges", "field_free", "places", "plane_waves"}
+SHARED_NAMES = SHARED | {"Basis", "ExteriorScaling", "RadialBSplines"}  # of `zitter.bases`
+# Where concrete bases may be imported, to be made or offered: never to be asked for.
+MAY_IMPORT = {"public.py", "reproduce", "config/eigenstates.py"}
+# What still speaks of concrete bases. To be emptied, never to grow.
+STILL = {
+    "plot/radial.py",
+    "propagators/angular_split.py",
+    "propagators/base.py",
+    "propagators/bicgstab.py",
+    "propagators/channel_implicit.py",
+    "propagators/crank_nicolson.py",
+    "propagators/gauss_collocation.py",
+    "propagators/recommended.py",
+    "propagators/spline_crank_nicolson.py",
+}
+
+
+def asked_types(code: str) -> list[tuple[int, str]]:
+    """(line, class) for each concrete basis that code tests a value for."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, kinds]):
+                found += _concrete(kinds)
+            case ast.Call(func=ast.Attribute(attr="instance"), args=[_, _, *kinds]):
+                found += [hit for kind in kinds for hit in _concrete(kind)]
+            case ast.MatchClass(cls=kind):
+                found += _concrete(kind)
+            case ast.Compare(left=left, comparators=others):
+                sides = [left, *others]
+                if any(_is_type_of(side) for side in sides):
+                    found += [hit for side in sides for hit in _concrete(side)]
+    return found
+
+
+def _is_type_of(node: ast.expr) -> bool:
+    """type(x), x.__class__, or the name of either."""
+    match node:
+        case ast.Call(func=ast.Name(id="type")) | ast.Attribute(attr="__class__"):
+            return True
+        case ast.Attribute(attr="__name__" | "__qualname__", value=inner):
+            return _is_type_of(inner)
+    return False
+
+
+def _concrete(node: ast.AST) -> list[tuple[int, str]]:
+    """Concrete bases named anywhere in an expression, as a name, an attribute or a string."""
+    found = []
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                if name in CONCRETE:
+                    found.append((part.lineno, name))
+    return found
+
+
+def imported_bases(code: str) -> list[tuple[int, str]]:
+    """(line, module or class) for each import of what belongs to one basis."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                parts = module.split(".")
+                if parts[:2] == [PACKAGE, "bases"]:
+                    wanted = parts[2:3] or [alias.name for alias in names]
+                    allowed = SHARED if parts[2:] else SHARED_NAMES
+                    found += [(node.lineno, name) for name in wanted if name not in allowed]
+                elif parts == [PACKAGE]:
+                    found += [(node.lineno, a.name) for a in names if a.name in CONCRETE]
+            case ast.Import(names=names):
+                for alias in names:
+                    parts = alias.name.split(".")
+                    if parts[:2] == [PACKAGE, "bases"] and not set(parts[2:3]) <= SHARED:
+                        found.append((node.lineno, parts[2]))
+    return found
+
+
+def confessions(source: Path) -> dict[str, list[str]]:
+    """Module → what it says about concrete bases, outside of `bases`."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(source.rglob("*.py")):
+        inside = path.relative_to(source)
+        if inside.parts[0] == "bases":
+            continue
+        code = path.read_text(encoding="utf-8")
+        told = [f"{inside}:{line}: asks for a {name}" for line, name in asked_types(code)]
+        if not MAY_IMPORT & {inside.parts[0], inside.as_posix()}:
+            told += [f"{inside}:{line}: imports {name}" for line, name in imported_bases(code)]
+        if told:
+            found[inside.as_posix()] = told
+    return found
+
+
+def test_nobody_outside_its_folder_asks_for_the_type_of_a_basis():
+    found = confessions(SOURCE)
+    new = [line for module, lines in found.items() if module not in STILL for line in lines]
+    assert not new, "say it in the vocabulary of bases/base.py:\n  " + "\n  ".join(new)
+    done = sorted(STILL - set(found))
+    assert not done, f"take out of STILL, which may not grow again: {', '.join(done)}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(basis, Grid)",
+        "isinstance(H.basis, Grid | SpinorBasis)",
+        "isinstance(basis, (Operator, zt.EigenBasis))",
+        "issubclass(kind, bases.SphericalBasis)",
+        "checks.instance('basis', basis, Levels)",
+        "type(basis) is Grid",
+        "Grid == type(basis)",
+        "basis.__class__ in (Grid, Levels)",
+        "type(basis).__name__ == 'SpinorBasis'",
+        "match basis:\n    case ProlateSpheroidal():\n        pass",
+        "match basis:\n    case bases.Grid(shape=s) | Operator():\n        pass",
+    ],
+)
+def test_questions_for_a_type_are_seen(code):
+    assert asked_types(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(basis, Basis)",
+        "checks.instance('basis', basis, Basis)",
+        "basis = Grid(64, 0.1)",
+        "match operator:\n    case Diagonal():\n        pass",
+        "type(basis).__name__",
+        "raise Refused(self, 'a coarser basis', 'it needs a Grid')",
+        "name == 'Grid'",
+    ],
+)
+def test_words_for_any_basis_pass(code):
+    assert not asked_types(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("from zitter.bases.grid.basis import Grid", True),
+        ("from zitter.bases.spinor.blocks import SpinorBlocks", True),
+        ("from zitter.bases.levels import Levels", True),
+        ("from zitter.bases import SphericalBasis", True),
+        ("from zitter import Grid", True),
+        ("import zitter.bases.eigen.basis", True),
+        ("def f():\n    from zitter.bases.grid import Grid", True),
+        ("from zitter.bases.base import Basis, Refused", False),
+        ("from zitter.bases import Basis, edges", False),
+        ("from zitter.bases.places import Places", False),
+        ("from zitter.bases.bsplines import RadialBSplines", False),
+        ("import zitter.bases.edges", False),
+    ],
+)
+def test_imports_of_concrete_bases_are_seen(code, seen):
+    assert bool(imported_bases(code)) == seen

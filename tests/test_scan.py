@@ -11,7 +11,7 @@ import pytest
 
 import zitter as zt
 from zitter import units
-from zitter.bases.convergence import ConvergenceWarning
+from zitter.bases.edges import ConvergenceWarning
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 BASIS = zt.SphericalBasis(zt.RadialBSplines(30, 6, 20.0, "graded", first=0.5, grading=6.0), 2)

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.grid.basis import Grid
+from zitter.bases.base import Basis
 from zitter.eigensolvers import Direct, Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
 from zitter.hamiltonian import Hamiltonian
 from zitter.solution import Eigenstates
 from zitter.solve import eigenstates
-from zitter.terms import Coulomb, Kinetic, Model, Potential, discretize
+from zitter.terms import Model, Potential, discretize
 
 COARSER = 4 / 3  # the ratio of the spacings that are compared
-SMOOTH_ORDER = 4  # counted where errors fall faster than any power, in the long run
 MOST_POINTS = 4_000_000  # of a finer grid
 
 
@@ -41,7 +40,7 @@ class EnergyErrors:
 
 
 def energy_errors(
-    model: Model, grid: Grid, eig: Eigenstates, solver: Eigensolver | None = None
+    model: Model, grid: Basis, eig: Eigenstates, solver: Eigensolver | None = None
 ) -> EnergyErrors:
     """Solve again in the same box with 4/3 of the spacing and compare.
 
@@ -53,7 +52,7 @@ def energy_errors(
     instead.
     """
     checks.instance("model", model, Model)
-    checks.instance("grid", grid, Grid)
+    checks.instance("grid", grid, Basis)
     n = len(eig.energies)
     if solver is None and "near" in eig.info:  # not the lowest states, here as there
         solver = Direct(near=eig.info["near"])
@@ -62,7 +61,6 @@ def energy_errors(
         warnings.simplefilter("ignore", BoxWarning)
         other = eigenstates(H, n, solver)
     change = np.abs(np.asarray(eig.energies) - np.asarray(other.energies))
-    assert isinstance(H.basis, Grid)
     error = change * _error_per_change(model, grid, H.basis)
     info: dict[str, Any] = eig.info
     return EnergyErrors(
@@ -73,7 +71,7 @@ def energy_errors(
     )
 
 
-def _on_another_grid(model: Model, grid: Grid) -> Hamiltonian:
+def _on_another_grid(model: Model, grid: Basis) -> Hamiltonian:
     """H on a coarser grid, or on a finer one where the coarser does not resolve a nucleus."""
     for i, term in enumerate(model.terms):
         if isinstance(term, Potential) and term.values is not None:
@@ -83,9 +81,9 @@ def _on_another_grid(model: Model, grid: Grid) -> Hamiltonian:
                 f"compare with, but is given by its {term.source} on this grid only",
             )
     try:
-        return discretize(model, scaled_grid(grid, COARSER))
+        return discretize(model, grid.rescaled(COARSER))
     except checks.InputError as error:
-        finer = scaled_grid(grid, 1 / COARSER)
+        finer = grid.rescaled(1 / COARSER)
         if error.key != "spacing":
             raise
         if finer.size > MOST_POINTS:
@@ -97,33 +95,8 @@ def _on_another_grid(model: Model, grid: Grid) -> Hamiltonian:
         return discretize(model, finer)
 
 
-def _error_per_change(model: Model, grid: Grid, other: Grid) -> float:
+def _error_per_change(model: Model, grid: Basis, other: Basis) -> float:
     """|E(h) − E(0)| over |E(h) − E(rh)|, at least 1, for an error that grows as hᵖ."""
-    order = min(_order(term, grid) for term in model.terms)
-    ratios = [wide / h for wide, h in zip(other.spacing, grid.spacing, strict=True)]
+    order = min(term.lattice_order(grid) for term in model.terms)
+    ratios = [wide / h for wide, h in zip(other.lattice or (), grid.lattice or (), strict=True)]
     return max(1.0, *(1 / abs(ratio**order - 1) for ratio in ratios))
-
-
-def _order(term: Any, grid: Grid) -> int:
-    """The power of the spacing with which the error of one term falls."""
-    match term:
-        case Kinetic() if term.order != "spectral":
-            return term.order
-        case Coulomb() if term.singularity != "regularized" or grid.dimension == 2:
-            return 1
-        case _:
-            return SMOOTH_ORDER
-
-
-def scaled_grid(grid: Grid, factor: float) -> Grid:
-    """The same box with about `factor` times the spacing along each axis."""
-    edge = 0 if grid.boundary == "periodic" else 1
-    shape = [max(5, round((n + edge) / factor) - edge) for n in grid.shape]
-    spacing = [
-        h * (n + edge) / (m + edge) for h, n, m in zip(grid.spacing, grid.shape, shape, strict=True)
-    ]
-    center = [
-        c if edge else c + 0.5 * (wide - h)
-        for c, wide, h in zip(grid.center, spacing, grid.spacing, strict=True)
-    ]
-    return Grid(shape, spacing, grid.boundary, center=center, particles=grid.particles)

@@ -20,8 +20,7 @@ import numpy as np
 from zitter.bases.base import Basis
 from zitter.linalg.base import Operator, Unsupported, cast_reals
 from zitter.linalg.dense import Dense
-from zitter.linalg.diagonal import Diagonal
-from zitter.linalg.sums import add, part_of_kind
+from zitter.linalg.sums import add
 
 
 class TimeDependent(eqx.Module):
@@ -122,7 +121,7 @@ class Hamiltonian(eqx.Module):
         The potential of moving nuclei is left out altogether: `H.at(t)` has them where they are.
         """
         moving = any(isinstance(c, Moving) for c in self.changing)
-        if moving and part_of_kind(self.fixed, Diagonal) is None:
+        if moving and self.basis.binding(self.fixed) is None:
             warnings.warn(
                 "H.static holds no potential, since all of it moves or changes with time; "
                 "H.at(t) freezes it at one time",

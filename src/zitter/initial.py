@@ -13,10 +13,8 @@ import numpy as np
 
 from zitter import checks, runtime, solution
 from zitter.bases.base import Basis
-from zitter.bases.grid.basis import Grid
 from zitter.eigensolvers import Eigensolver
 from zitter.hamiltonian import Driven, Hamiltonian
-from zitter.linalg.base import Unsupported
 from zitter.solve import eigenstates
 
 
@@ -71,25 +69,22 @@ class WavePacket(InitialState):
     def make(self, H, t):
         return _in_precision(self.on(H.basis)), {}
 
-    def on(self, grid: Basis) -> jax.Array:
-        """The normalized packet on a grid."""
-        if not isinstance(grid, Grid):
-            raise Unsupported(f"WavePacket is defined on grids, not on a {type(grid).__name__}")
-        center, width, momentum = (
-            _for_axes(key, getattr(self, key), grid.ndim) for key in ("center", "width", "momentum")
-        )
+    def on(self, basis: Basis) -> jax.Array:
+        """The normalized packet, on a basis that samples functions of the coordinates."""
 
         def packet(*x):
+            keys = ("center", "width", "momentum")
+            center, width, momentum = (_for_axes(k, getattr(self, k), len(x)) for k in keys)
             exponents = [
                 -(((xa - c) / (2 * s)) ** 2) + 1j * k * xa
                 for xa, c, s, k in zip(x, center, width, momentum, strict=True)
             ]
             return jnp.exp(sum(exponents[1:], exponents[0]))
 
-        psi = grid.sample(packet)
-        if not checks.is_traced(psi) and not float(grid.norm(psi)) > 0:
+        psi = basis.sample(packet)
+        if not checks.is_traced(psi) and not float(basis.norm(psi)) > 0:
             raise checks.InputError("center", f"must lie on the grid, but is {self.center}")
-        return grid.normalize(psi)
+        return basis.normalize(psi)
 
 
 class Stored(InitialState):

@@ -37,6 +37,7 @@ from zitter.fields import (
     Static,
     Tabulated,
     Trapezoid,
+    Waveform,
 )
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import WavePacket
@@ -208,6 +209,7 @@ __all__ = [
     "Unsupported",
     "VelocityGauge",
     "WavePacket",
+    "Waveform",
     "ZitterError",
     "channel_states",
     "configure",

@@ -23,9 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases import convergence
+from zitter.bases import edges
 from zitter.fields.carrier import warn_of_missing_unit
-from zitter.observables import edges
 
 Values = Sequence[Any] | np.ndarray | jax.Array
 # What strings with units may stand for, by the name of the argument.
@@ -46,7 +45,7 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
 
     Values are numbers in atomic units or, for pulse parameters, strings with units. What `run`
     returns comes back with one more axis in front. Warns, as `evolve` does, with what the worst
-    point has in the last l and at the wall of the box.
+    point has at the edges of its basis (the last l, the wall of the box).
     """
     runtime.settings()
     if not values:
@@ -56,15 +55,15 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
     if len(set(counts.values())) != 1:
         told = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise checks.InputError("values", f"must be of one length, but {told}")
-    with convergence.collected() as found:
+    with edges.collected() as found:
         if batch is None:
             results = jax.vmap(lambda point: run(**point))(points)
         else:
             batch = checks.integer("batch", batch, 1)
             results = jax.lax.map(lambda point: run(**point), points, batch_size=batch)
         jax.effects_barrier()
-    for name, (population, basis) in found.items():
-        edges.warn(name, basis, population, 4)
+    for population, edge in found.values():
+        edge.warn(population, 4)
     return results
 
 

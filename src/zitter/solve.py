@@ -17,13 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime
-from zitter.bases import convergence
+from zitter.bases import edges
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
-from zitter.eigensolvers.errors import algebraic_errors, box_errors, warn_of_small_box
+from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported, cast_reals
-from zitter.observables import edges
 from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
@@ -43,7 +42,7 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
         bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
         info = info | {"error_bounds": [float(b) for b in bounds]}
-    walls = box_errors(H, energies, states)
+    walls = H.basis.box_errors(H.operator, energies, states)
     if walls is not None:
         info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
         warn_of_small_box(*walls)
@@ -63,16 +62,22 @@ class _Context(eqx.Module):
     save_every: int = eqx.field(static=True)
     save_states: bool = eqx.field(static=True)
 
+    @property
+    def edges(self) -> tuple[edges.Edge, ...]:
+        """The ends of the basis that this run may reach."""
+        open_end = self.H.absorber is None and self.H.mask is None
+        return self.H.basis.edges(self.H.time_dependent, open_end)
+
 
 class _State(eqx.Module):
-    """What changes: how many steps are done, ψ, the propagator's own memory, and on atomic bases
-    the largest population of the last l at the records so far.
+    """What changes: how many steps are done, ψ, the propagator's own memory, and the largest
+    populations at the edges of the basis, at the records so far.
     """
 
     steps: jax.Array
     psi: jax.Array
     memory: Any
-    last_l: jax.Array | None
+    reached: dict[str, jax.Array]
 
 
 def evolve(
@@ -186,11 +191,10 @@ class Plan:
             _refuse_traced(outside)
             state, recorded = loop.scan(_record, context, _initial(context, psi), records)
             ends = [state, _advance(context, state, tail)] if tail else [state]
-            found = edges.populations(context.H, ends[-1].psi, ends[-1].last_l)
-            convergence.report(context.H.basis, found)
+            edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
-        psi = runtime.shard_first_axis(psi)
+        psi = context.H.basis.spread(psi)
         context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
         watcher = _Watcher(context, outside, psi)
         finish = (lambda state: _advance_compiled(context, state, tail)) if tail else None
@@ -212,7 +216,7 @@ class Plan:
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
         checked = self._step_error(psi, ends[-1].psi)
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
-        info |= edges.judged(context.H, ends[-1].psi, ends[-1].last_l)
+        info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         sparse = {
             o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
         }
@@ -278,7 +282,7 @@ class Plan:
     def seconds(self, psi: jax.Array) -> tuple[float, float]:
         """(compilation, all steps), estimated by running a few record intervals on the device."""
         context = self.context
-        state = _initial(context, runtime.shard_first_axis(psi))
+        state = _initial(context, context.H.basis.spread(psi))
         return loop.seconds(_record, context, state, self.records)
 
 
@@ -314,7 +318,7 @@ def _spread(H: Hamiltonian) -> Hamiltonian:
 
     def spread(leaf):
         large = eqx.is_array(leaf) and leaf.size >= H.basis.size and leaf.shape[0] in rows
-        return runtime.shard_first_axis(leaf) if large else leaf
+        return H.basis.spread(leaf) if large else leaf
 
     return jax.tree.map(spread, H)
 
@@ -356,8 +360,7 @@ def _record_interval(save_every: int | None, steps: int) -> int:
 @eqx.filter_jit
 def _initial(context: _Context, psi: jax.Array) -> _State:
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    last_l = jnp.zeros((), jnp.float64) if edges.may_leave_l(context.H) else None
-    return _State(jnp.zeros((), jnp.int32), psi, memory, last_l)
+    return _State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
 
 
 def _advance(context: _Context, state: _State, steps: int) -> _State:
@@ -369,16 +372,16 @@ def _advance(context: _Context, state: _State, steps: int) -> _State:
         psi, memory = method.step(H, state.psi, t, dt, state.memory)
         if H.mask is not None:
             psi = method.enter(H.mask.apply(method.leave(psi), dt))
-        return _State(state.steps + 1, psi, memory, state.last_l)
+        return _State(state.steps + 1, psi, memory, state.reached)
 
-    state = _State(state.steps, method.enter(state.psi), state.memory, state.last_l)
+    state = _State(state.steps, method.enter(state.psi), state.memory, state.reached)
     if steps == 1:
         state = body(0, state)
     else:
         # Long bodies take minutes to compile and gain nothing from being repeated.
         unroll = max(1, runtime.unroll() // method.stages)
         state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
-    return _State(state.steps, method.leave(state.psi), state.memory, state.last_l)
+    return _State(state.steps, method.leave(state.psi), state.memory, state.reached)
 
 
 def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
@@ -386,9 +389,8 @@ def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Arr
     values = _measure(context, context.observables, state)
     if context.save_states:
         values["states"] = state.psi
-    if state.last_l is not None:
-        largest = edges.largest_last_l(context.H, state.psi, state.last_l)
-        state = eqx.tree_at(lambda s: s.last_l, state, largest)
+    reached = edges.largest(context.edges, state.psi, state.reached)
+    state = _State(state.steps, state.psi, state.memory, reached)
     return _advance(context, state, context.save_every), values
 
 

@@ -10,9 +10,9 @@ from zitter.bases.angular import (
     orbital,
     polar_harmonics,
     spin_coefficients,
+    spinor_table,
     wigner_3j,
 )
-from zitter.bases.spinor.basis import spinor_table
 
 
 @pytest.mark.parametrize(

@@ -105,3 +105,19 @@ def test_spinors_nearest_to_an_energy():
     found = zt.eigenstates(H, 8, zt.Direct(near=-0.13))
     np.testing.assert_allclose(found.energies, lowest.energies[2:], atol=1e-9)
     assert zt.eigenstates(H, 1, zt.Direct(near=-2.0 * 137.0**2)).energies[0] < -(137.0**2)
+
+
+@pytest.mark.parametrize("solver", [zt.Direct(), zt.Direct(near=1.0)])
+def test_states_without_kinetic_energy_have_norm_one(solver):
+    """A potential alone is diagonal; its states are points, of norm one in the metric of the grid.
+
+    Σ|φ|²h with h = 0.4: a column of length one would have 0.4.
+    """
+    grid = zt.Grid(20, 0.4)
+    H = zt.discretize(zt.Model([zt.Harmonic(1.0)]), grid)
+    found = zt.eigenstates(H, 3, solver)
+    norms = np.sum(np.abs(found.states) ** 2, axis=1) * 0.4
+    np.testing.assert_allclose(norms, 1.0, rtol=1e-14)
+    values, near = 0.5 * grid.points(0) ** 2, solver.near or 0.0
+    expected = np.sort(np.abs(values - near))[:3]
+    np.testing.assert_allclose(np.sort(np.abs(found.energies - near)), expected, atol=1e-12)

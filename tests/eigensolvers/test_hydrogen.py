@@ -90,5 +90,19 @@ def test_refusals():
     with pytest.raises(zt.InputError, match=r"^states: must not be given together with"):
         zt.eigenbasis(H.static, states=5, energy_max=1.0)
     grid = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
-    with pytest.raises(zt.Unsupported, match="Resonances needs a SphericalBasis"):
+    with pytest.raises(zt.Unsupported, match=r"Resonances needs .* whose states decay"):
         zt.eigenstates(grid, 1, zt.Resonances(near=0.0))
+
+
+@pytest.mark.parametrize("order", [4, "spectral"])
+def test_decaying_states_of_a_grid_with_an_absorber(order):
+    """A well that leaks into an absorber: the level nearest to an energy, sparse and dense."""
+    well = zt.Potential(expression="2*x**2*exp(-0.3*x**2)")
+    model = zt.Model([zt.Kinetic(order=order), well, zt.ComplexAbsorber(4.0)])
+    H = zt.discretize(model, zt.Grid(120, 0.2))
+    found = zt.eigenstates(H, 1, zt.Resonances(near=1.6))
+    levels = np.linalg.eigvals(np.asarray(H.as_matrix()))
+    nearest = levels[np.argmin(np.abs(levels - 1.6))]
+    assert found.energies[0] == pytest.approx(nearest, abs=1e-11)
+    assert found.energies[0].imag < -1e-4 and found.residuals[0] < 1e-10
+    assert float(H.basis.norm(found.states[0])) == pytest.approx(1.0, rel=1e-12)

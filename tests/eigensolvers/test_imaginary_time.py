@@ -6,7 +6,6 @@ import pytest
 
 import zitter as zt
 from zitter.eigensolvers.imaginary_time import Update
-from zitter.eigensolvers.transfer import coarser, prolong
 
 
 def oscillator(n=24, h=0.4):
@@ -112,13 +111,13 @@ def test_coarse_grids_save_updates():
 
 def test_prolongation_and_coarse_hamiltonian():
     H = oscillator(31, 0.3)
-    coarse = coarser(H)
-    assert coarse.shape == (15, 15, 15)
-    assert coarse.basis.spacing[0] == pytest.approx(0.6)
-    box = coarse.basis.sample(lambda x, y, z: (4.8 - abs(x)) * (4.8 - abs(y)) * (4.8 - abs(z)))
+    coarse, operator, prolong = H.basis.coarser(H.operator)
+    assert coarse.shape == operator.shape == (15, 15, 15)
+    assert coarse.spacing[0] == pytest.approx(0.6)
+    box = coarse.sample(lambda x, y, z: (4.8 - abs(x)) * (4.8 - abs(y)) * (4.8 - abs(z)))
     fine = H.basis.sample(lambda x, y, z: (4.8 - abs(x)) * (4.8 - abs(y)) * (4.8 - abs(z)))
     # Linear interpolation is exact for a roof whose ridge is a grid point.
-    np.testing.assert_allclose(prolong(box[None], coarse.basis, H.basis)[0], fine, atol=1e-11)
+    np.testing.assert_allclose(prolong(box[None])[0], fine, atol=1e-11)
 
 
 @pytest.mark.parametrize(

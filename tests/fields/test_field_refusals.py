@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from zitter.checks import InputError
-from zitter.fields import Gaussian, HalfCycle, SineSquared, Static, Tabulated, Trapezoid
+from zitter.fields import Gaussian, HalfCycle, SineSquared, Static, Tabulated, Trapezoid, Waveform
 
 LIGHT = {"amplitude": 0.05, "frequency": 0.3}
 
@@ -95,6 +98,24 @@ LIGHT = {"amplitude": 0.05, "frequency": 0.3}
             "turn_off: must be at least 0.5 (times fwhm), but is 0.3",
         ),
         (
+            lambda: Gaussian(**LIGHT, fwhm=60, turn_off=70, cutoff=95),
+            "turn_off: must be at most 30 (times fwhm), or a time with its unit, "
+            '"70 a.u.", but is 70',
+        ),
+        (
+            lambda: Gaussian(**LIGHT, fwhm=60, cutoff=95),
+            "cutoff: must be at most 30 (times fwhm), or a time with its unit, "
+            '"95 a.u.", but is 95',
+        ),
+        (
+            lambda: Gaussian(**LIGHT, fwhm="5 fs", turn_off="2 fs"),
+            "turn_off: must be at least 0.5 (times fwhm), but is 0.4",
+        ),
+        (
+            lambda: Gaussian(**LIGHT, fwhm="5 fs", turn_off="10 nm"),
+            "turn_off: must be a number in atomic units or a string like",
+        ),
+        (
             lambda: Trapezoid(**LIGHT, ramp_cycles=0, plateau_cycles=4),
             "ramp_cycles: must be positive, but is 0",
         ),
@@ -122,19 +143,112 @@ LIGHT = {"amplitude": 0.05, "frequency": 0.3}
             lambda: Tabulated([0, 1, 2], [0, 1]),
             "electric_field: must have as many samples as times, at least 2, but has 2",
         ),
-        (lambda: Tabulated([0, 1]), "electric_field: must be given, but is missing"),
+        (
+            lambda: Tabulated([0, 1]),
+            "electric_field: must be the only one of electric_field, vector_potential, "
+            "but the input has none",
+        ),
+        (
+            lambda: Tabulated([0, 1], [0, 1], vector_potential=[0, 1]),
+            "vector_potential: must be the only one of electric_field, vector_potential, "
+            "but the input has electric_field and vector_potential",
+        ),
+        (lambda: Tabulated(electric_field=[0, 1]), "times: must be given, but is missing"),
+        (
+            lambda: Tabulated([0, 1, 2], vector_potential=[0.1, 1, 0]),
+            "vector_potential: must begin at zero, as A is before a pulse, but begins at 0.1",
+        ),
+        (
+            lambda: Tabulated([0, 1, 2], vector_potential=[0, 1]),
+            "vector_potential: must have as many samples as times, at least 2, but has 2",
+        ),
+        (
+            lambda: Tabulated([0, 1], [0, 1], quantity="vector_potential"),
+            "quantity: must be given with file only, but is vector_potential",
+        ),
+        (
+            lambda: Tabulated(file="a.txt", quantity="A"),
+            "quantity: must be one of 'electric_field', 'vector_potential', but is 'A'",
+        ),
         (lambda: Tabulated([0, 1], [0, 1j]), "electric_field: must be real, but is complex"),
         (
             lambda: Tabulated(),
-            "file: must be given instead of times and electric_field, but is None",
+            "file: must be given instead of times with electric_field or vector_potential, "
+            "but is None",
         ),
         (
             lambda: Tabulated([0, 1], [0, 1], file="a.txt"),
-            "file: must be given instead of times and electric_field, but is 'a.txt'",
+            "file: must be given instead of times with electric_field or vector_potential, "
+            "but is 'a.txt'",
         ),
         (lambda: Tabulated(file="missing.npz"), "file: must be a text file of two columns"),
         (lambda: Tabulated(file="missing.h5"), "file: must be a text file of two columns"),
         (lambda: Tabulated(file="missing.dat"), "file: must be a text file of two columns"),
+        (
+            lambda: Waveform(duration=5),
+            "vector_potential: must be the only one of vector_potential, electric_field, "
+            "but the input has none",
+        ),
+        (
+            lambda: Waveform("t", electric_field="1", duration=5),
+            "electric_field: must be the only one of vector_potential, electric_field, "
+            "but the input has vector_potential and electric_field",
+        ),
+        (lambda: Waveform("t", duration=0), "duration: must be positive, but is 0"),
+        (
+            lambda: Waveform("t * x", duration=5),
+            "vector_potential: must be an arithmetic expression of t, but uses 'x'",
+        ),
+        (
+            lambda: Waveform(electric_field="__import__('os')", duration=5),
+            "electric_field: must be an arithmetic expression of t, but uses",
+        ),
+        (
+            lambda: Waveform(3, duration=5),
+            "vector_potential: must be a function or an expression of t, but is 3",
+        ),
+        (
+            lambda: Waveform("cos(t)", duration=5),
+            "vector_potential: must begin at zero, as A is before a pulse, but begins at 1",
+        ),
+        (
+            lambda: Waveform("sqrt(t)", duration=5),
+            "vector_potential: must have a finite slope, but has none at t = 0",
+        ),
+        (
+            lambda: Waveform(electric_field="1 / (t - 5)", duration=5),
+            "electric_field: must have a finite value, but has none at t = 5",
+        ),
+        (
+            lambda: Waveform(lambda t: t * jnp.ones(3), duration=5),
+            "vector_potential: must give one real number for each time, but gives float64(3,)",
+        ),
+        (
+            lambda: Waveform(lambda t: 1j * t, duration=5),
+            "vector_potential: must give one real number for each time, but gives complex128()",
+        ),
+        (
+            lambda: Waveform(np.sin, duration=5),
+            "vector_potential: must be a function of one time in jax.numpy, but is not: ",
+        ),
+        (
+            lambda: Waveform(jax.tree_util.Partial(jnp.multiply, "a"), duration=5),
+            "vector_potential: must have numbers as parameters, but has 'a'",
+        ),
+        (
+            lambda: Waveform(electric_field="sin(1e6 * t**3)", duration=100),
+            "electric_field: must be smooth between 0 and 100, but cannot be integrated there",
+        ),
+        (
+            lambda: jax.grad(
+                lambda w: Waveform(electric_field=lambda t: w * t, duration=5).duration
+            )(1.0),
+            "electric_field: must not be traced by JAX (a vector_potential may be), but is",
+        ),
+        (
+            lambda: jax.grad(lambda end: Waveform(electric_field="t", duration=end).duration)(5.0),
+            "duration: must be a plain number with electric_field, but is traced by JAX",
+        ),
     ],
 )
 def test_refused(build, sentence):

@@ -17,6 +17,7 @@ from zitter.fields import (
     Static,
     Tabulated,
     Trapezoid,
+    Waveform,
 )
 
 E0, OMEGA = 0.05, 0.3
@@ -107,6 +108,21 @@ def test_gaussian_width_and_smooth_end():
     assert (a**2 + b**2) * (OMEGA / E0) ** 2 == pytest.approx(expected, rel=1e-12)
     assert pulse.vector_potential(0.0) == 0
     assert pulse.vector_potential(240.0) == 0
+
+
+def test_gaussian_ends_at_times_or_at_multiples_of_its_width():
+    times = Gaussian(**LIGHT, fwhm="5 fs", turn_off="12.5 fs", cutoff="20 fs")
+    widths = Gaussian(**LIGHT, fwhm="5 fs", turn_off=2.5, cutoff=4.0)
+    assert units.to_fs(times.duration) == pytest.approx(40.0, rel=1e-14)
+    t = np.linspace(0, float(widths.duration), 101)
+    # The same tail to the rounding of t₁ and t₂; there exp(−2 ln 2 · 20 · 4) is the steepest.
+    np.testing.assert_allclose(times.vector_potential(t), widths.vector_potential(t), atol=1e-14)
+    # Without a unit of its own a text is in atomic units, as everywhere.
+    assert Gaussian(**LIGHT, fwhm=60.0, turn_off="70 a.u.", cutoff="95").duration == 190.0
+    # A time stays where it is when the width changes, a multiple follows it.
+    for cutoff, slope in (("95 a.u.", 0.0), (3.0, 6.0)):
+        found = jax.grad(lambda f, c=cutoff: Gaussian(**LIGHT, fwhm=f, cutoff=c).duration)(30.0)
+        assert found == pytest.approx(slope, abs=1e-13)
 
 
 def test_chirp_sets_the_rate_of_the_instantaneous_frequency():
@@ -222,6 +238,153 @@ def test_tabulated_files(tmp_path):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(checks.InputError, match="file: must be a text file of two columns"):
         Tabulated(file=str(tmp_path / "cut.npz"))
+
+
+def test_tabulated_potential_reproduces_its_source_at_fourth_order_and_its_field_at_third():
+    pulse = SineSquared(**LIGHT, cycles=4)
+    t = np.linspace(5.0, 75.0, 333)
+    errors = []
+    for samples in (101, 201):
+        times = np.linspace(0, float(pulse.duration), samples)
+        table = Tabulated(times, vector_potential=pulse.vector_potential(times))
+        np.testing.assert_allclose(
+            table.vector_potential(times), pulse.vector_potential(times), atol=1e-15
+        )
+        errors.append([
+            np.max(np.abs(table.vector_potential(t) - pulse.vector_potential(t))),
+            np.max(np.abs(table.electric_field(t) - pulse.electric_field(t))),
+        ])  # fmt: skip
+        assert table.duration == pulse.duration
+    # 16 and 8 per halving, a quarter more or less allowing for sampling.
+    np.testing.assert_allclose(np.divide(*errors), [16, 8], rtol=0.25)
+
+
+def test_tabulated_potential_from_files(tmp_path):
+    times = np.linspace(2, 12, 30)
+    potential, field = 0.2 * np.sin(times - 2), np.cos(times)
+    np.savetxt(tmp_path / "pulse.txt", np.stack([times, potential], 1), header="t A")
+    both = {"times": times, "vector_potential": potential, "electric_field": field}
+    np.savez(tmp_path / "pulse.npz", **both)
+    with h5py.File(tmp_path / "pulse.h5", "w") as file:
+        for name, column in both.items():
+            file[name] = column
+    t = np.linspace(0, 14, 9)
+    direct = Tabulated(times, vector_potential=potential).vector_potential(t)
+    for name in ("pulse.txt", "pulse.npz", "pulse.h5"):
+        read = Tabulated(file=str(tmp_path / name), quantity="vector_potential")
+        np.testing.assert_allclose(read.vector_potential(t), direct, rtol=1e-15)
+    np.savez(tmp_path / "alone.npz", times=times, vector_potential=potential)
+    with pytest.raises(checks.InputError, match=r"with times and electric_field \(see quantity\)"):
+        Tabulated(file=str(tmp_path / "alone.npz"))
+
+
+T = 8 * PERIOD
+FORMULA = "-0.05/0.3 * sin(pi*t/T)**2 * sin(0.3*(t - T/2) + 0.4)".replace("T", repr(T))
+
+
+def test_waveform_of_a_potential_is_the_pulse_it_writes_down():
+    pulse = SineSquared(**LIGHT, cycles=8, cep=0.4, start=3.0)
+
+    def potential(s):
+        return -E0 / OMEGA * jnp.sin(jnp.pi * s / T) ** 2 * jnp.sin(OMEGA * (s - T / 2) + 0.4)
+
+    t = np.linspace(0.0, 180.0, 401)
+    for given in (potential, FORMULA):
+        found = Waveform(given, duration=T, start=3.0, polarization="y")
+        # The formulas differ in the order of products: phases up to 25 rad carry 25 · 1e-16.
+        for method in ("vector_potential", "electric_field"):
+            expected = getattr(pulse, method)(t)
+            np.testing.assert_allclose(getattr(found, method)(t), expected, atol=3e-15)
+        assert found.duration == pytest.approx(float(pulse.duration), rel=1e-15)
+        assert found.polarization == (0.0, 1.0, 0.0)
+
+
+def test_waveform_of_a_field_is_integrated():
+    pulse = SineSquaredField(**LIGHT, cycles=8, cep=0.4)
+    t = np.linspace(0, T, 401)
+    for given in (
+        lambda s: E0 * jnp.sin(jnp.pi * s / T) ** 2 * jnp.cos(OMEGA * s + 0.4),
+        f"0.05 * sin(pi*t/{T!r})**2 * cos(0.3*t + 0.4)",
+    ):
+        found = Waveform(electric_field=given, duration=T)
+        # 1e-13 of E0 between the nodes, and its integral over T = 168.
+        np.testing.assert_allclose(found.electric_field(t), pulse.electric_field(t), atol=1e-14)
+        np.testing.assert_allclose(found.vector_potential(t), pulse.vector_potential(t), atol=1e-12)
+
+
+def test_waveform_with_kinks_and_jumps():
+    ramp = Waveform(electric_field="0.05 * minimum(t/31, 1)", duration=80.0)
+    assert ramp.residual_vector_potential == pytest.approx(-0.05 * (15.5 + 49), rel=1e-12)
+    t = np.linspace(0, 80, 800)  # 31 is between two of these
+    # Around the kink at t = 31 panels end at 80 · 2⁻²⁰ = 8e-5, of a slope of 0.05/31.
+    np.testing.assert_allclose(
+        ramp.electric_field(t), 0.05 * np.minimum(t / 31, 1), atol=8e-5 * 0.05 / 31
+    )
+    step = Waveform(electric_field="where(t < 31, 0.05, -0.02)", duration=80.0)
+    # Half of such a panel may be taken on the wrong side of the jump.
+    assert step.residual_vector_potential == pytest.approx(-1.55 + 0.98, abs=4e-5 * 0.07)
+    np.testing.assert_allclose(step.electric_field(t), np.where(t < 31, 0.05, -0.02), atol=1e-15)
+
+
+def test_waveform_parameters_are_differentiated_and_batched():
+    def potential(s, frequency):
+        return 0.1 * jnp.sin(jnp.pi * s / 60.0) ** 2 * jnp.sin(frequency * s)
+
+    def field(frequency):
+        given = jax.tree_util.Partial(potential, frequency=frequency)
+        return Waveform(given, duration=60.0).electric_field(20.0)
+
+    def closed(frequency):
+        return Waveform(lambda s: potential(s, frequency), duration=60.0).electric_field(20.0)
+
+    h = 1e-4
+    difference = float(field(0.3 + h) - field(0.3 - h)) / (2 * h)
+    # h² · 20³/6 of the amplitude
+    assert jax.grad(field)(0.3) == pytest.approx(difference, abs=1e-6)
+    assert jax.grad(closed)(0.3) == pytest.approx(float(jax.grad(field)(0.3)), rel=1e-13)
+    batch = jax.vmap(field)(jnp.array([0.3, 0.4]))
+    np.testing.assert_allclose(batch, [field(0.3), field(0.4)], rtol=1e-13)
+    # As a leaf of the pulse itself, too.
+    pulse = Waveform(jax.tree_util.Partial(potential, frequency=0.3), duration=60.0)
+    slopes = jax.grad(lambda p: p.electric_field(20.0))(pulse)
+    assert slopes.potential.keywords["frequency"] == pytest.approx(difference, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: SineSquared(**LIGHT, cycles=4), "linear along the default axis"),
+        (lambda: SineSquared(**LIGHT, cycles=4, polarization="x"), "linear along x"),
+        (
+            lambda: Gaussian(**LIGHT, fwhm=30, polarization=(3, 0, 4)),
+            "linear along (0.6, 0, 0.8)",
+        ),
+        (
+            lambda: Trapezoid(**LIGHT, ramp_cycles=1, plateau_cycles=1, ellipticity=-0.5),
+            "ellipticity -0.5, axes z and x",
+        ),
+        (
+            lambda: SineSquaredField(**LIGHT, cycles=4, ellipticity=1, polarization="y"),
+            "ellipticity 1, axes y and -x",
+        ),
+        (lambda: HalfCycle(amplitude=E0, duration=9, polarization=(0, -1)), "linear along -y"),
+        (lambda: Static(amplitude=E0, ramp=9, polarization="z"), "linear along z"),
+        (lambda: Tabulated([0, 1], [0, 1], polarization="x"), "linear along x"),
+        (lambda: Waveform("t", duration=1, polarization="x"), "linear along x"),
+        (lambda: 2 * HalfCycle(amplitude=E0, duration=9, polarization="x"), "linear along x"),
+    ],
+)
+def test_a_printed_pulse_tells_its_polarization(build, words):
+    assert repr(build()).endswith(words)
+
+
+def test_a_printed_pulse_tells_where_it_comes_from():
+    table = [0.0, 1.0, 2.0]
+    assert "3 samples of E" in repr(Tabulated(table, table))
+    assert "3 samples of A" in repr(Tabulated(table, vector_potential=table))
+    assert "A(t) = 0.1 * t" in repr(Waveform("0.1 *  t", duration=1))
+    assert "E(t) = sin," in repr(Waveform(electric_field=jnp.sin, duration=1))
+    assert len(repr(Waveform("+".join(["t"] * 99), duration=1))) < 150
 
 
 def test_gradient_with_respect_to_pulse_parameters():

@@ -75,6 +75,12 @@ def test_matrix_product_and_algebra(operator):
     assert low <= energies[0] and energies[-1] <= high
 
 
+@pytest.mark.parametrize("name", ["radial", "length", "velocity"])
+def test_sparse_form_is_the_matrix(name):
+    operator = OPERATORS[name]
+    np.testing.assert_allclose(operator.as_sparse().toarray(), operator.as_matrix(), atol=1e-14)
+
+
 def test_time_factors_do_not_copy_the_blocks():
     operator = OPERATORS["dipole"]
     assert operator.scaled(2.0).upper is operator.upper

@@ -10,7 +10,6 @@ import scipy.fft
 import zitter as zt
 from zitter.linalg import spectral
 from zitter.linalg.stencil import first_derivative, second_derivative
-from zitter.terms.kinetic import momentum
 
 rng = np.random.default_rng(1)
 
@@ -26,7 +25,7 @@ def gaussian_errors(order, boundary, spacings, derivative=2):
             H = zt.discretize(zt.Model([zt.Kinetic(order=order)]), grid)
             image, exact = H.apply(jnp.asarray(psi)), -0.5 * (x**2 - 1) * psi
         else:
-            image = momentum(grid, np.ones(1), order).apply(jnp.asarray(psi, complex))
+            image = grid.momentum(np.ones(1), order).apply(jnp.asarray(psi, complex))
             exact = 1j * x * psi
         found.append(np.abs(np.asarray(image) - exact).max())
     return np.array(found)

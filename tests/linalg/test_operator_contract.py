@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,11 +20,12 @@ from zitter.linalg import (
     PaddedMomentum,
     Sine,
     Spectral,
+    Stencil,
     Sum,
     Unsupported,
     add,
 )
-from zitter.terms.kinetic import momentum
+from zitter.linalg.sums import parts_of
 
 rng = np.random.default_rng(0)
 
@@ -39,7 +42,7 @@ def kinetic(shape, order, boundary="zero"):
 
 def p_operator(shape, order, boundary):
     grid = zt.Grid(shape, 0.4, boundary)
-    return momentum(grid, np.arange(1.0, len(shape) + 1), order)
+    return grid.momentum(np.arange(1.0, len(shape) + 1), order)
 
 
 OPERATORS: dict[str, Operator] = {
@@ -110,6 +113,37 @@ def test_bounds_enclose_the_spectrum(name):
     energies = np.linalg.eigvalsh(np.asarray(OPERATORS[name].as_matrix()))
     slack = 1e-12 * (high - low)
     assert low - slack <= energies[0] and energies[-1] <= high + slack
+
+
+@each
+def test_sparse_form_is_the_matrix(name):
+    o = OPERATORS[name]
+    expected = np.asarray(o.as_matrix())
+    waves = any(isinstance(p, Spectral | PaddedMomentum | Dense) for p in parts_of(o))
+    if waves:  # each unknown is coupled to all others
+        with pytest.raises(Unsupported, match="has no sparse matrix"):
+            o.as_sparse()
+    else:
+        found = o.as_sparse().toarray()
+        np.testing.assert_allclose(found, expected, atol=1e-13 * np.abs(expected).max())
+
+
+@each
+def test_matrices_along_the_axes_add_up(name):
+    o = OPERATORS[name]
+    expected = np.real(np.asarray(o.as_matrix()))
+    along_axes = isinstance(o, Spectral | Stencil) or (
+        isinstance(o, Banded | Dense) and len(o.shape) == 1
+    )
+    if not along_axes:
+        with pytest.raises(Unsupported, match="is not a sum of matrices along the axes"):
+            o.axis_matrices()
+        return
+    found = np.zeros_like(expected)
+    for axis, matrix in enumerate(o.axis_matrices()):
+        before, after = (np.eye(math.prod(x)) for x in (o.shape[:axis], o.shape[axis + 1 :]))
+        found += np.kron(np.kron(before, matrix), after)
+    np.testing.assert_allclose(found, expected, atol=1e-12 * (1 + np.abs(expected).max()))
 
 
 @each

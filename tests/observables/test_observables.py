@@ -170,7 +170,7 @@ def test_instantaneous_populations_follow_an_adiabatic_motion():
 
 def test_refusals_of_observables():
     H = zt.discretize(zt.Model([zt.Matrix([0.0, 1.0])]), zt.Levels(2))
-    words = "observables.1: must suit this model, but Position needs a Grid, SphericalBasis or Eig"
+    words = "observables.1: must suit this model, but Position cannot be measured on a Levels: "
     with pytest.raises(zt.InputError, match=words):
         zt.evolve(H, [1.0, 0.0], (0.0, 1.0), 0.1, observables=[zt.Norm(), zt.Position()])
     with pytest.raises(zt.InputError, match="every: must be at least 1"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zitter import plot, units
-from zitter.spectra import AngularSpectrum, PhotoelectronSpectrum
+from zitter.spectra import AngularSpectrum, PhotoelectronSpectrum, SpinorSpectrum
 
 ENERGIES = np.linspace(0.02, 1.5, 60)
 
@@ -34,6 +34,16 @@ def test_each_l_and_the_photon_ladder():
     np.testing.assert_allclose(drawn, spectrum().per_l[1] / units.HARTREE_EV)
     marks = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
     np.testing.assert_allclose(marks, units.to_ev(np.array([0.2, 0.9])))  # nω − Ip below 1.5
+
+
+def test_each_kappa_of_a_relativistic_spectrum():
+    per_kappa = np.stack([np.exp(-ENERGIES), 0.1 * np.exp(-2 * ENERGIES)])
+    s = SpinorSpectrum(ENERGIES, per_kappa, np.array([-1, 1]))
+    axes = plot.photoelectrons(s, channels=True).axes[0]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["total", "κ = -1", "κ = 1"]
+    drawn = [np.asarray(line.get_ydata()) for line in axes.lines]
+    np.testing.assert_allclose(drawn, np.stack([s.total, *per_kappa]) / units.HARTREE_EV)
 
 
 def test_several_runs_are_told_apart():

@@ -140,7 +140,7 @@ def test_soft_core_potential():
     ("term", "error", "sentence"),
     [
         (zt.Harmonic([1.0, 2.0, 3.0]), zt.InputError, "frequency: must be one number"),
-        (zt.Potential(expression="x**2"), zt.InputError, "must be a function of r alone"),
+        (zt.Potential(expression="x**2"), zt.InputError, "must use only r and t on this basis"),
         (zt.Potential(lambda x, y, z: x + y + z), zt.InputError, "function: .* takes 3 argument"),
         (zt.Potential(array=np.zeros(4)), zt.InputError, "array: .* but holds values on a grid"),
         (zt.Coulomb(centers=[[0, 0, 1.0]]), zt.Unsupported, "one centre, at rest in the origin"),

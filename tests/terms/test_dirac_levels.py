@@ -12,7 +12,8 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 import zitter as zt
-from zitter.terms.dirac import SmallBoxWarning, finite_nucleus_error, ground_state_error
+from zitter.bases.edges import SmallBoxWarning
+from zitter.bases.spinor.nuclei import finite_nucleus_error, ground_state_error
 
 KAPPAS = (-1, 1, -2, 2, -3, 3)
 
@@ -117,6 +118,26 @@ def test_uranium_with_a_nucleus_of_finite_size(nucleus):
     assert energy == pytest.approx(exact, rel=1e-8)
     # A nucleus of 5.86 fm raises the level by 0.15 % (7.3 of 4861 hartree).
     assert energy / sommerfeld(92, 1, -1, H.basis.c) == pytest.approx(1 - 1.5e-3, abs=1e-4)
+
+
+def test_uniform_nucleus_of_a_given_radius():
+    """⟨r²⟩ = 3R²/5 of a sphere, and V(0) = −3Z/2R."""
+    fm = 1e-15 / 5.29177210544e-11
+    for given, radius in (({"radius": "7.5 fm"}, 7.5), ({"rms": "7.5 fm"}, np.sqrt(5 / 3) * 7.5)):
+        nucleus = zt.UniformNucleus(92, **given)
+        assert float(nucleus.radius) == pytest.approx(radius * fm, rel=1e-12)
+        assert float(nucleus.rms) == pytest.approx(np.sqrt(3 / 5) * radius * fm, rel=1e-12)
+        assert nucleus.central(0.0) == pytest.approx(-1.5 * 92 / (radius * fm), rel=1e-12)
+    for given, sentence in (
+        ({}, "rms: must be the only one of rms, radius, but the input has none"),
+        (
+            {"rms": 1e-4, "radius": 1e-4},
+            "radius: must be the only one of rms, radius, but the input has rms and radius",
+        ),
+        ({"radius": -1}, "radius: must be positive, but is -1"),
+    ):
+        with pytest.raises(zt.InputError, match=f"^{sentence}$"):
+            zt.UniformNucleus(92, **given)
 
 
 def integrated_level(term, c, guess):

@@ -47,6 +47,11 @@ def wigner_3j(j1: Any, j2: Any, j3: Any, m1: Any, m2: Any, m3: Any) -> float:
     return sign * coupled / math.sqrt(2 * float(j3) + 1)
 
 
+def cosine(l: int, m: int) -> float:
+    """⟨l+1, m| cos θ |l, m⟩."""
+    return float(np.sqrt(((l + 1) ** 2 - m**2) / ((2 * l + 1) * (2 * l + 3))))
+
+
 def orbital(kappa: Any) -> np.ndarray:
     """l of X_κμ."""
     kappa = np.asarray(kappa)
@@ -59,6 +64,15 @@ def spin_coefficients(kappa: Any, mu: Any) -> tuple[np.ndarray, np.ndarray]:
     l = orbital(kappa)
     plus, minus = (np.sqrt(np.maximum(l + 0.5 + s * mu, 0) / (2 * l + 1)) for s in (1, -1))
     return np.where(kappa < 0, plus, -minus), np.where(kappa < 0, minus, plus)
+
+
+def spherical_coordinates(x: Any, y: Any, z: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(r, cos θ, φ), with the origin moved a little along z: P(r)/r needs a limit there."""
+    x, y, z = np.broadcast_arrays(*(np.asarray(a, float) for a in (x, y, z)))
+    r = np.sqrt(x**2 + y**2 + z**2)
+    near = r < 1e-9
+    cosine = np.where(near, 1.0, z / np.where(near, 1.0, r))
+    return np.where(near, 1e-9, r), cosine, np.arctan2(y, x)
 
 
 def polar_harmonics(lmax: int, m: int, x: np.ndarray) -> np.ndarray:
@@ -82,3 +96,16 @@ def polar_harmonics(lmax: int, m: int, x: np.ndarray) -> np.ndarray:
         rows.append(new)
     table = np.stack(rows[: max(lmax - k + 1, 0)]) if lmax >= k else np.zeros((0, len(x)))
     return (-1) ** k * table if m < 0 else table
+
+
+def spinor_table(kappa: np.ndarray, mu: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """a_κμ Θ_{l,μ−½} and b_κμ Θ_{l,μ+½} at x = cos θ, (2, channels, len(x))."""
+    weights, l = spin_coefficients(kappa, mu), orbital(kappa)
+    table = np.zeros((2, len(kappa), len(x)))
+    for spin, shift in enumerate((-0.5, 0.5)):
+        orders = np.rint(mu + shift).astype(int)
+        for m in np.unique(orders):
+            harmonics = polar_harmonics(int(l.max()), int(m), x)
+            rows = np.nonzero((orders == m) & (l >= abs(m)))[0]
+            table[spin, rows] = weights[spin][rows, None] * harmonics[l[rows] - abs(m)]
+    return table

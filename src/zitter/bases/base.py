@@ -20,7 +20,9 @@ import numpy as np
 
 from zitter import checks, runtime
 from zitter.bases.edges import Edge
+from zitter.bases.field_free import FieldFreeLevels
 from zitter.bases.places import Places
+from zitter.bases.plane_waves import PlaneWaves
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import (
@@ -87,6 +89,14 @@ class Basis(eqx.Module):
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    def checked(self, psi: Any) -> Any:
+        """ψ, refused where it is not an array of `shape`."""
+        if np.shape(psi) != self.shape:
+            raise checks.InputError(
+                "psi", f"must have the shape of the basis {self.shape}, but has {np.shape(psi)}"
+            )
+        return psi
 
     def norm(self, psi: jax.Array) -> jax.Array:
         """‖ψ‖ = √⟨ψ|ψ⟩."""
@@ -242,6 +252,10 @@ class Basis(eqx.Module):
         structure of the basis finds them; None where it has none."""
         return None
 
+    def kappa_states(self, operator: Operator, kappa: int) -> tuple[np.ndarray, np.ndarray]:
+        """All energies of one κ, positrons first, and the states as columns."""
+        raise Refused(self, "states of one κ", "it needs a SpinorBasis")
+
     def box_errors(
         self, operator: Operator, energies: Any, states: Any
     ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -321,13 +335,21 @@ class Basis(eqx.Module):
         """(κ, weight of each in ⟨ψ|ψ⟩)."""
         raise Refused(self, "weights of κ", "it needs a SpinorBasis")
 
-    def channels_of(self, operator: Operator) -> Any:
-        """The radial matrices of a field-free H, channel by channel."""
+    # Spectra.
+
+    def channels_of(self, operator: Operator | None = None) -> Any:
+        """Radial functions, l and m of the channels; with a field-free H its radial matrices."""
         raise Refused(self, "radial channels", "it needs a SphericalBasis")
 
-    def levels_of(self, operator: Operator) -> Any:
-        """The field-free levels among which spectra are populations."""
+    def levels_of(self, operator: Operator | None = None) -> FieldFreeLevels:
+        """The levels of a field-free H, or those the basis is made of: populations are spectra."""
         raise Refused(self, "field-free levels", "it needs an EigenBasis or a SpinorBasis")
+
+    def plane_waves(self, psi: Any) -> PlaneWaves:
+        """The overlaps of ψ with plane waves."""
+        raise Refused(self, "a momentum distribution", "it needs a SpinorBasis")
+
+    # Edges.
 
     def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
         """Where a run may reach the end of the basis: under light (`driven`), and at a wall that

@@ -23,6 +23,10 @@ class ConvergenceWarning(UserWarning):
     """A result that a larger basis would change."""
 
 
+class SmallBoxWarning(UserWarning):
+    """The radial box is small for the pulse or for the atom."""
+
+
 class Edge(eqx.Module):
     """One end of a basis: the wall, the last l, the last κ.
 

@@ -7,13 +7,20 @@ A state is its vector of amplitudes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
+from zitter.bases.places import Places
+from zitter.linalg.base import Operator
+from zitter.linalg.dense import Dense
+
+NO_SPACE = "levels have no coordinates; use Matrix, DrivenMatrix and Populations"
 
 
 class Levels(Basis):
@@ -35,3 +42,21 @@ class Levels(Basis):
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩ = Σ bra* ket."""
         return jnp.vdot(bra, ket)
+
+    # Operators.
+
+    def matrix(self, matrix: Any) -> Operator:
+        if matrix.shape != (self.size, self.size):
+            raise checks.InputError(
+                "matrix", f"must be {self.size}×{self.size} on this basis, but is {matrix.shape}"
+            )
+        return Dense(matrix, self.shape)
+
+    def places(self) -> Places:
+        raise Refused(self, "a function of space", NO_SPACE)
+
+    def position(self, unit: Any) -> Operator:
+        raise Refused(self, "the position", NO_SPACE)
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        raise Refused(self, "the momentum", NO_SPACE)

@@ -1,9 +1,8 @@
 """Eigensolvers: one method per file."""
 
 from zitter.eigensolvers.base import Eigensolver
-from zitter.eigensolvers.channels import channel_states, eigenbasis
+from zitter.eigensolvers.channels import channel_states, eigenbasis, spinor_states
 from zitter.eigensolvers.chebyshev_filter import ChebyshevFilter
-from zitter.eigensolvers.dirac import spinor_states
 from zitter.eigensolvers.direct import Direct
 from zitter.eigensolvers.imaginary_time import ImaginaryTime
 from zitter.eigensolvers.lobpcg import LOBPCG

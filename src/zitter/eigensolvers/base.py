@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.spherical.basis import SphericalBasis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 
@@ -19,8 +18,7 @@ class Eigensolver(eqx.Module):
     """A method for Hφ = Eφ."""
 
     def check(self, H: Hamiltonian, n: int) -> None:
-        basis = H.basis
-        if isinstance(basis, SphericalBasis) and basis.radial.scaling is not None:
+        if H.basis.complex_scaled:
             raise Unsupported(
                 f"{type(self).__name__} needs a Hermitian Hamiltonian, which exterior scaling does "
                 "not leave; use Resonances(near=…)"

@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases.grid.basis import Grid
-from zitter.eigensolvers.base import Eigensolver
+from zitter.eigensolvers.base import Eigensolver, check_orthonormal
 from zitter.eigensolvers.block import (
     block_size,
     column,
@@ -25,14 +24,11 @@ from zitter.eigensolvers.block import (
     ritz,
 )
 from zitter.eigensolvers.preconditioners import with_given
-from zitter.eigensolvers.separable import potential_of
-from zitter.eigensolvers.transfer import coarser, prolong
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator, Unsupported
-from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.kernels import explicit_update
 from zitter.linalg.stencil import Stencil
-from zitter.linalg.sums import Sum, add
+from zitter.linalg.sums import diagonal_of, without_diagonal
 
 Stop = Literal["residual", "energy"]
 
@@ -89,16 +85,16 @@ class ImaginaryTime(Eigensolver):
 
     def check(self, H, n):
         Eigensolver.check(self, H, n)
-        if not isinstance(H.basis, Grid) or not H.operator.real or _split(H)[0] is None:
+        check_orthonormal(self, H)
+        if not H.operator.real or without_diagonal(H.operator) is None:
             raise Unsupported(
-                "ImaginaryTime needs a real Hamiltonian on a Grid with a kinetic energy; "
-                "use LOBPCG or Direct"
+                "ImaginaryTime needs a real Hamiltonian with a kinetic energy; use LOBPCG or Direct"
             )
         self.step_size(H)
 
     def step_size(self, H: Hamiltonian) -> float:
         """δτ, checked against the stability limit 2/max T and the depth of the potential."""
-        kinetic, potential = _split(H)
+        kinetic, potential = without_diagonal(H.operator), diagonal_of(H.operator)
         assert kinetic is not None
         limit = 2 / float(kinetic.bounds()[1])
         if self.dtau is not None and self.dtau >= limit:
@@ -123,13 +119,12 @@ class ImaginaryTime(Eigensolver):
         count = 1 if n == 1 else block_size(n, None, H.basis.size)
         block = with_given(first_guess(H, count), start)
         if start is None and self.coarse_levels and min(H.shape) >= 16:
-            coarse = coarser(H)
+            coarse, operator, prolong = H.basis.coarser(H.operator)
             solver = dataclasses.replace(
                 self, dtau=None, coarse_levels=self.coarse_levels - 1, stop="residual"
             )
-            _, states, _ = solver.solve(coarse, n)
-            assert isinstance(coarse.basis, Grid)
-            block = with_given(block, prolong(states, coarse.basis, H.basis))
+            _, states, _ = solver.solve(Hamiltonian(coarse, operator), n)
+            block = with_given(block, prolong(states))
         dtau = self.step_size(H)
         history, last = [], None
         for last in self.course(H, block, dtau, n):  # of the states only the last are kept
@@ -210,7 +205,7 @@ class Update(eqx.Module):
 
     @classmethod
     def of(cls, H: Hamiltonian, dtau: float) -> Update:
-        kinetic, potential = _split(H)
+        kinetic, potential = without_diagonal(H.operator), diagonal_of(H.operator)
         assert kinetic is not None
         weights = None
         if (
@@ -292,11 +287,3 @@ def _box_waves(H: Hamiltonian, n: int) -> jax.Array:
             wave = wave * np.sin(np.pi * m * np.arange(1, size + 1) / (size + 1)).reshape(shape)
         waves.append(wave)
     return jnp.asarray(np.stack(waves))
-
-
-def _split(H: Hamiltonian) -> tuple[Operator | None, jax.Array]:
-    """H = T + V: what is not diagonal, and the diagonal."""
-    operator = H.operator
-    parts = operator.parts if isinstance(operator, Sum) else (operator,)
-    kinetic = [part for part in parts if not isinstance(part, Diagonal)]
-    return (add(kinetic) if kinetic else None), potential_of(H)

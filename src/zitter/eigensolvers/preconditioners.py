@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from zitter.eigensolvers.block import Precondition, column, norms, random_block
 from zitter.eigensolvers.separable import (
     Separable,
-    has_kinetic_part,
+    kinetic_matrices,
     separate,
     separate_for,
     start_vectors,
@@ -63,14 +63,16 @@ def with_given(guess: jax.Array, given: Any) -> jax.Array:
 
 
 def can_separate(H: Hamiltonian) -> bool:
-    return max(H.shape) <= LONGEST_AXIS and has_kinetic_part(H)
+    """Whether H = Σ_a T_a + V on an orthonormal basis, with axes that are not too long."""
+    short = H.basis.orthonormal and max(H.shape) <= LONGEST_AXIS
+    return short and kinetic_matrices(H) is not None
 
 
 def prepare(H: Hamiltonian, count: int, given: Any) -> tuple[MeanField, jax.Array]:
     """The preconditioner for the lowest `count` states, and vectors to start from."""
     if not can_separate(H):
         raise Unsupported(
-            "LOBPCG needs a Grid with a kinetic energy and at most "
+            "LOBPCG needs a kinetic energy along each axis, as on a Grid, and at most "
             f"{LONGEST_AXIS} points along an axis; use ChebyshevFilter"
         )
     guess = _mean_field(H, separate(H)).start(H, count, given)

@@ -1,4 +1,4 @@
-"""The separable part of a Hamiltonian on a grid: what can be inverted exactly.
+"""The separable part of a Hamiltonian on a product of axes: what can be inverted exactly.
 
     H ≈ h_x + h_y + h_z − c,     h_a = T_a + v_a(x_a)
 
@@ -19,12 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from zitter.bases.grid.basis import Grid
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.diagonal import Diagonal
-from zitter.linalg.spectral import Fourier, Spectral, along_axis
-from zitter.linalg.stencil import Stencil
-from zitter.linalg.sums import Sum, part_of_kind
+from zitter.linalg.base import total
+from zitter.linalg.spectral import along_axis
+from zitter.linalg.sums import answers, diagonal_of
 
 MEAN_FIELD_ROUNDS = 6
 START_SPACE = 216  # functions in the space of the start vectors: one small dense eigenproblem
@@ -61,62 +59,27 @@ class Separable(eqx.Module):
 def _sum_over_axes(rows: Any) -> Any:
     """Σ_a row_a(x_a) on the whole grid."""
     ndim = len(rows)
-    shaped = [v.reshape([-1 if b == a else 1 for b in range(ndim)]) for a, v in enumerate(rows)]
-    return sum(shaped[1:], shaped[0])
+    return total(v.reshape([-1 if b == a else 1 for b in range(ndim)]) for a, v in enumerate(rows))
 
 
-def has_kinetic_part(H: Hamiltonian) -> bool:
-    """Whether H is written on a grid, with a spectral or finite-difference kinetic energy."""
-    operator = H.operator
-    parts = operator.parts if isinstance(operator, Sum) else (operator,)
-    return isinstance(H.basis, Grid) and any(isinstance(p, Spectral | Stencil) for p in parts)
+def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray] | None:
+    """T_a of H = Σ_a T_a + V as small real matrices, None where no part of H is such a sum.
+
+    Parts that are none are left out: a preconditioner may be approximate.
+    """
+    found = answers(H.operator, lambda part: part.axis_matrices())
+    return [total(along) for along in zip(*found, strict=True)] if found else None
 
 
-def kinetic_matrices(H: Hamiltonian) -> list[np.ndarray]:
-    """The kinetic energy along each axis as a small real matrix."""
-    operator = H.operator
-    matrices = [np.zeros((n, n)) for n in H.shape]
-    for part in operator.parts if isinstance(operator, Sum) else (operator,):
-        match part:
-            case Spectral():
-                for axis, symbol in enumerate(part.symbols):
-                    matrices[axis] += _spectral_matrix(part.transform, np.asarray(symbol))
-            case Stencil():
-                rows = np.real(np.asarray(part.coefficients, dtype=np.complex128))
-                for axis, n in enumerate(H.shape):
-                    matrices[axis] += _stencil_matrix(rows[axis], n, part.periodic)
-    return matrices
-
-
-def _spectral_matrix(transform: Any, symbol: np.ndarray) -> np.ndarray:
-    unit = np.eye(len(symbol))
-    if isinstance(transform, Fourier):
-        return np.real(np.fft.ifft(np.real(symbol)[:, None] * np.fft.fft(unit, axis=0), axis=0))
-    waves = np.asarray(jax.vmap(transform.forward)(jnp.asarray(unit)))
-    return waves.T @ (np.real(symbol)[:, None] * waves)
-
-
-def _stencil_matrix(row: np.ndarray, n: int, periodic: bool) -> np.ndarray:
-    p = len(row) // 2
-    matrix = sum(row[p + k] * np.eye(n, k=k) for k in range(-p, p + 1))
-    if periodic:
-        matrix = matrix + sum(
-            row[p + k] * (np.eye(n, k=k - n) + np.eye(n, k=k + n)) for k in range(-p, p + 1)
-        )
-    return np.asarray(matrix)
-
-
-def potential_of(H: Hamiltonian) -> jax.Array:
-    """The real diagonal part of H on the whole grid."""
-    diagonal = part_of_kind(H.operator, Diagonal)
-    if not isinstance(diagonal, Diagonal):
-        return jnp.zeros(H.shape)
-    return jnp.real(diagonal.full())
+def _kinetic(H: Hamiltonian) -> list[np.ndarray]:
+    found = kinetic_matrices(H)
+    assert found is not None  # `can_separate` has asked
+    return found
 
 
 def separate(H: Hamiltonian) -> Separable:
     """The mean-field approximation of H around the best product state."""
-    kinetic, potential = kinetic_matrices(H), potential_of(H)
+    kinetic, potential = _kinetic(H), diagonal_of(H.operator)
     ndim = len(kinetic)
     fields = [np.asarray(v) for v in _lowest_potentials(potential)]
     densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
@@ -148,7 +111,7 @@ def _lowest_potentials(potential: jax.Array) -> list[jax.Array]:
 
 def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
     """V ≈ Σ_a v_a(x_a) − (d − 1)⟨V⟩, the best such sum for weights of product form."""
-    kinetic, potential = kinetic_matrices(H), potential_of(H)
+    kinetic, potential = _kinetic(H), diagonal_of(H.operator)
     fields = [np.asarray(_mean_field(potential, densities, a)) for a in range(len(kinetic))]
     mean = float(fields[-1] @ densities[-1])
     pairs = [scipy.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
@@ -181,9 +144,9 @@ def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array
     kept = [min(n, max(2, int(START_SPACE ** (1 / ndim)))) for n in H.shape]
     while np.prod(kept) < 2 * count and any(k < n for k, n in zip(kept, H.shape, strict=True)):
         kept = [min(n, 2 * k) for k, n in zip(kept, H.shape, strict=True)]
-    kinetic = kinetic_matrices(H)
+    kinetic = _kinetic(H)
     short = [np.asarray(q)[:, :k] for q, k in zip(separable.vectors, kept, strict=True)]
-    block = np.asarray(_projected(potential_of(H), [jnp.asarray(q) for q in short]))
+    block = np.asarray(_projected(diagonal_of(H.operator), [jnp.asarray(q) for q in short]))
     size = int(np.prod(kept))
     # [a, a', b, b', …] → [a, b, …, a', b', …]
     order = [*range(0, 2 * ndim, 2), *range(1, 2 * ndim, 2)]

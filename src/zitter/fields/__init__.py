@@ -9,6 +9,7 @@ from zitter.fields.static import Static
 from zitter.fields.sum import FieldSum
 from zitter.fields.tabulated import Tabulated
 from zitter.fields.trapezoid import Trapezoid
+from zitter.fields.waveform import Waveform
 
 __all__ = [
     "Field",
@@ -20,4 +21,5 @@ __all__ = [
     "Static",
     "Tabulated",
     "Trapezoid",
+    "Waveform",
 ]

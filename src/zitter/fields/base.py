@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RESIDUAL_SHARE = 1e-4  # of the largest A: what may be left behind by rounding and tables
 
-_NUMBERS = (jax.Array, np.ndarray, np.generic, float, int)
+NUMBERS = (jax.Array, np.ndarray, np.generic, float, int)
 
 
 class Field(eqx.Module):
@@ -120,7 +120,7 @@ class Field(eqx.Module):
 
     def __repr__(self) -> str:
         # JAX and equinox also fill modules with placeholders, and print those in their errors.
-        numbers = all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(self))
+        numbers = all(isinstance(leaf, NUMBERS) for leaf in jax.tree.leaves(self))
         return self.describe() if numbers else f"<{type(self).__name__}>"
 
     def _in_dtype_of(self, t: Any) -> tuple[Array, Field]:
@@ -156,6 +156,14 @@ def held(s: Array, length: Array) -> Array:
     Unlike `jnp.clip` the slope is 1, not 1/2, on the edges themselves.
     """
     return jnp.where(s < 0, 0.0, jnp.where(s > length, length, s))
+
+
+def check_beginning(key: str, potential: np.ndarray) -> None:
+    """Refuse samples of A that would jump from the zero before the pulse."""
+    if abs(potential[0]) > RESIDUAL_SHARE * np.max(np.abs(potential)):
+        raise checks.InputError(
+            key, f"must begin at zero, as A is before a pulse, but begins at {potential[0]:g}"
+        )
 
 
 def shown(value: Any, factor: float = 1.0) -> str:

@@ -16,24 +16,29 @@ from zitter.fields.pulse import CarrierPulse
 # Beyond this fraction of the turn-off the envelope underflows to zero in double precision, while
 # tan would overflow in the derivatives.
 _UNDERFLOW = 0.999
+# In units of fwhm. The envelope underflows at 24: beyond, a time was meant and its unit forgotten.
+_MOST_WIDTHS = 30.0
 
 
 @final
 class Gaussian(CarrierPulse):
     """A(u) = −(E₀/ω) exp(−α v(u)²) sin φ(u),   α = 2 ln 2 / fwhm²,   u = t − start − t₂.
 
-    v = |u| up to t₁ = `turn_off`·fwhm, then v = t₁ + (2/π)(t₂ − t₁) tan(π/2 · (|u|−t₁)/(t₂−t₁)),
-    which reaches infinity, and A exactly zero, at t₂ = `cutoff`·fwhm with continuous second
-    derivatives (Patchkovskii and Muller, Comput. Phys. Commun. 199, 153 (2016)). `fwhm` is that of
-    the intensity envelope exp(−2αu²); φ(u) = ωu + ½ chirp u² + cep; E ≈ E₀ exp(−αu²) cos φ. The
-    whole pulse lasts 2t₂. A chirp changes the phase only, not `fwhm`.
+    v = |u| up to t₁ (`turn_off`), then v = t₁ + (2/π)(t₂ − t₁) tan(π/2 · (|u| − t₁)/(t₂ − t₁)),
+    which reaches infinity, and A exactly zero, at t₂ (`cutoff`) with continuous second
+    derivatives (Patchkovskii and Muller, Comput. Phys. Commun. 199, 153 (2016)). Both are numbers
+    of `fwhm`, or times where they have a unit: `fwhm="5 fs", turn_off="10 fs", cutoff="15 fs"` is
+    `fwhm="5 fs"` with the defaults 2 and 3. The whole pulse lasts 2t₂.
+
+    `fwhm` is that of the intensity envelope exp(−2αu²); φ(u) = ωu + ½ chirp u² + cep;
+    E ≈ E₀ exp(−αu²) cos φ. A chirp changes the phase only, not `fwhm`.
     """
 
     carrier: Carrier
     length: Any
     fwhm: Any
-    turn_off: Any
-    cutoff: Any
+    turn_off: Any  # t₁ / fwhm
+    cutoff: Any  # t₂ / fwhm
 
     def __init__(
         self,
@@ -43,8 +48,8 @@ class Gaussian(CarrierPulse):
         frequency: float | str | None = None,
         wavelength: float | str | None = None,
         fwhm: float | str,
-        turn_off: float = 2.0,
-        cutoff: float = 3.0,
+        turn_off: float | str = 2.0,
+        cutoff: float | str = 3.0,
         cep: float | str = 0.0,
         chirp: float = 0.0,
         polarization: Sequence[float] | str | None = None,
@@ -57,9 +62,9 @@ class Gaussian(CarrierPulse):
             cep, chirp, polarization, ellipticity, start, "center",
         )  # fmt: skip
         self.fwhm = checks.positive("fwhm", fwhm, "time")
-        self.turn_off = checks.positive("turn_off", turn_off)
-        self.cutoff = checks.positive("cutoff", cutoff)
-        if not checks.is_traced((turn_off, cutoff)):
+        self.turn_off = _in_widths("turn_off", turn_off, self.fwhm)
+        self.cutoff = _in_widths("cutoff", cutoff, self.fwhm)
+        if not checks.is_traced((self.turn_off, self.cutoff)):
             # The half maximum must lie in the Gaussian part, and the tail must reach underflow.
             if self.turn_off < 0.5:
                 raise checks.InputError(
@@ -84,3 +89,18 @@ class Gaussian(CarrierPulse):
         v = jnp.where(x > 0, tail, u)
         envelope = jnp.where(x < _UNDERFLOW, jnp.exp(-2 * math.log(2) * v**2), 0.0)
         return self.carrier.potential(envelope, s, self.length, lag)
+
+
+def _in_widths(key: str, value: float | str, fwhm: Any) -> Any:
+    """A time on either side of the middle, over fwhm: as it is, or from a time with its unit."""
+    if isinstance(value, str):
+        return checks.positive(key, value, "time") / fwhm
+    widths = checks.positive(key, value)
+    if not checks.is_traced(widths) and widths > _MOST_WIDTHS:
+        given = checks.as_given(value)
+        raise checks.InputError(
+            key,
+            f'must be at most {_MOST_WIDTHS:g} (times fwhm), or a time with its unit, "{given} '
+            f'a.u.", but is {given}',
+        )
+    return widths

@@ -54,5 +54,5 @@ class HalfCycle(LinearField):
         return (
             f"HalfCycle: peak field {shown(self.amplitude)} a.u. "
             f"({shown(self.amplitude, units.FIELD_V_PER_M * 1e-9)} V/nm), "
-            f"{shown(self.length, units.TIME_S * 1e15)} fs"
+            f"{shown(self.length, units.TIME_S * 1e15)} fs, {directions.in_words(self.axis)}"
         )

@@ -53,6 +53,25 @@ def minor_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
     return axis / np.linalg.norm(axis)
 
 
+def in_words(polarization: tuple[float, ...] | None) -> str:
+    """Linear light: "linear along x"; which axis it takes without one is up to the basis."""
+    where = "the default axis" if polarization is None else _named(major_axis(polarization))
+    return f"linear along {where}"
+
+
+def elliptic_in_words(polarization: tuple[float, ...] | None, ellipticity: str) -> str:
+    """Elliptic light: "ellipticity 0.5, axes x and y", e₁ before e₂."""
+    major, minor = _named(major_axis(polarization)), _named(minor_axis(polarization))
+    return f"ellipticity {ellipticity}, axes {major} and {minor}"
+
+
+def _named(vector: np.ndarray) -> str:
+    for name, axis in _NAMED.items():
+        if np.allclose(np.abs(vector), axis, rtol=0, atol=1e-12):
+            return name if np.dot(vector, axis) > 0 else f"-{name}"
+    return f"({', '.join(f'{component + 0.0:.4g}' for component in vector)})"
+
+
 def require_along_x(field: Field) -> None:
     """Refuse light that travels along z and is not linear along x; no polarization means x here."""
     if not field.is_linear:

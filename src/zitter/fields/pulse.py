@@ -79,8 +79,15 @@ class CarrierPulse(Field):
             f"{shown(self.wavelength, units.BOHR_M * 1e9)} nm "
             f"({shown(self.frequency, units.HARTREE_EV)} eV), "
             f"{shown(self.length, units.TIME_S * 1e15)} fs, "
-            f"Up = {shown(self.ponderomotive_energy, units.HARTREE_EV)} eV"
+            f"Up = {shown(self.ponderomotive_energy, units.HARTREE_EV)} eV, {self._turning}"
         )
+
+    @property
+    def _turning(self) -> str:
+        axis = self.carrier.axis
+        if self.carrier.is_linear:
+            return directions.in_words(axis)
+        return directions.elliptic_in_words(axis, shown(self.carrier.ellipticity))
 
     def _potential(self, t: Array) -> Array:
         s = held(t - self.carrier.start, self.length)

@@ -73,5 +73,5 @@ class Static(LinearField):
             f"Static: {shown(self.amplitude)} a.u. "
             f"({shown(self.amplitude, units.FIELD_V_PER_M * 1e-9)} V/nm), "
             f"ramp {shown(self.ramp, units.TIME_S * 1e15)} fs, "
-            f"length {shown(self.length, units.TIME_S * 1e15)} fs"
+            f"length {shown(self.length, units.TIME_S * 1e15)} fs, {directions.in_words(self.axis)}"
         )

@@ -10,8 +10,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
+from zitter.linalg.base import Operator, keeps_hermitian, one_axis, real_like, total
+from zitter.linalg.sparse import sparse_bands
 
 
 class Banded(Operator):
@@ -68,6 +70,12 @@ class Banded(Operator):
 
     def as_banded(self) -> Banded:
         return self
+
+    def as_sparse(self) -> Any:
+        return sparse_bands(self.bands)
+
+    def axis_matrices(self) -> list[np.ndarray]:
+        return one_axis(self)
 
     def as_matrix(self) -> jax.Array:
         p, n = self.half_width, self.shape[0]

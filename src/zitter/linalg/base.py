@@ -11,7 +11,7 @@ import abc
 import functools
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -80,6 +80,18 @@ class Operator(eqx.Module):
             "a banded method needs a 1D grid with zero boundary and Kinetic(order=2, 4, 6 or 8)"
         )
 
+    def as_sparse(self) -> Any:
+        """The matrix in SciPy's sparse form, for what is factorized on the host."""
+        raise Unsupported(f"{type(self).__name__} has no sparse matrix")
+
+    def axis_matrices(self) -> list[np.ndarray]:
+        """The real parts of T_a in O = Σ_a T_a, each a matrix along one axis of coefficients."""
+        raise Unsupported(f"{type(self).__name__} is not a sum of matrices along the axes")
+
+    def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
+        """1/m along each axis of a lattice: twice the coefficient of k² at long waves."""
+        raise Unsupported(f"{type(self).__name__} has no mass")
+
     @property
     def dtype(self) -> Any:
         """The dtype of Oψ for a real ψ."""
@@ -101,6 +113,13 @@ class Operator(eqx.Module):
 
     def __rmul__(self, factor: Any) -> Operator:
         return self.scaled(factor)
+
+
+def one_axis(operator: Operator) -> list[np.ndarray]:
+    """`axis_matrices` of a matrix on a line, which is its own."""
+    if len(operator.shape) == 1:
+        return [np.real(np.asarray(operator.as_matrix()))]
+    return Operator.axis_matrices(operator)
 
 
 def total(terms: Iterable[Any]) -> Any:

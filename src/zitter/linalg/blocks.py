@@ -13,9 +13,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sparse
 
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 from zitter.linalg.kernels import block_tridiagonal
+from zitter.linalg.sparse import sparse_bands
 
 
 def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
@@ -77,6 +79,9 @@ class RadialBlocks(Operator):
 
     def as_matrix(self) -> jax.Array:
         return jax.scipy.linalg.block_diag(*self.matrices())
+
+    def as_sparse(self) -> Any:
+        return sparse.block_diag([sparse_bands(bands) for bands in self.bands])
 
 
 class AngularCoupling(Operator):
@@ -144,6 +149,11 @@ class AngularCoupling(Operator):
         pairs = zip(self.angular, dense_from_bands(self.bands), strict=True)
         matrix = total(jnp.kron(angular, radial) for angular, radial in pairs)
         return matrix * _factor(self.phase, matrix)
+
+    def as_sparse(self) -> Any:
+        pairs = zip(np.asarray(self.angular), np.asarray(self.bands), strict=True)
+        matrix = total(sparse.kron(angular, sparse_bands(bands)) for angular, bands in pairs)
+        return (self.phase if self.phase.imag != 0 else self.phase.real) * matrix
 
 
 class DipoleBlocks(Operator):

@@ -7,8 +7,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.base import Operator, keeps_hermitian, one_axis, real_like
 
 
 class Dense(Operator):
@@ -48,6 +49,9 @@ class Dense(Operator):
 
     def as_matrix(self) -> jax.Array:
         return self.matrix
+
+    def axis_matrices(self) -> list[np.ndarray]:
+        return one_axis(self)
 
 
 def matrix_vector(matrix: jax.Array, vector: jax.Array) -> jax.Array:

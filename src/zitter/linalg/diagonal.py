@@ -7,9 +7,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter.linalg.banded import Banded
 from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.sparse import sparse_bands
 
 
 class Diagonal(Operator):
@@ -50,6 +52,9 @@ class Diagonal(Operator):
     def added_to(self, matrix: jax.Array) -> jax.Array:
         place = jnp.arange(self.size)
         return matrix.at[place, place].add(self.full().reshape(-1))
+
+    def as_sparse(self) -> Any:
+        return sparse_bands(np.asarray(self.full()).reshape(1, -1))
 
     def as_banded(self) -> Banded:
         if len(self.shape) != 1:

@@ -9,6 +9,7 @@ axes; exponentials of it are products of short rows.
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -35,6 +36,10 @@ class Transform(eqx.Module):
     def wave_numbers(self, n: int, spacing: float) -> np.ndarray:
         """k of each coefficient along one axis."""
 
+    @abc.abstractmethod
+    def matrix(self, symbol: np.ndarray) -> np.ndarray:
+        """T⁻¹ s T along one axis, for a real symbol; of plane waves the real part."""
+
 
 class Fourier(Transform):
     """Plane waves e^{ikx}, k = 2πm/(nh), in the order of numpy.fft."""
@@ -47,6 +52,10 @@ class Fourier(Transform):
 
     def wave_numbers(self, n, spacing):
         return 2 * np.pi * np.fft.fftfreq(n, spacing)
+
+    def matrix(self, symbol):
+        unit = np.eye(len(symbol))
+        return np.real(np.fft.ifft(symbol[:, None] * np.fft.fft(unit, axis=0), axis=0))
 
 
 class Sine(Transform):
@@ -62,6 +71,10 @@ class Sine(Transform):
 
     def wave_numbers(self, n, spacing):
         return np.pi * np.arange(1, n + 1) / ((n + 1) * spacing)
+
+    def matrix(self, symbol):
+        waves = _sine_matrix(len(symbol))
+        return waves.T @ (symbol[:, None] * waves)
 
 
 def sine_transform(psi: jax.Array, axis: int) -> jax.Array:
@@ -165,6 +178,16 @@ class Spectral(Operator):
         low = total(jnp.min(jnp.real(s)) for s in self.symbols)
         high = total(jnp.max(jnp.real(s)) for s in self.symbols)
         return low, high
+
+    def axis_matrices(self) -> list[np.ndarray]:
+        return [self.transform.matrix(np.real(np.asarray(s))) for s in self.symbols]
+
+    def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
+        found = []
+        for symbol, n, h in zip(self.symbols, self.shape, spacing, strict=True):
+            k = self.transform.wave_numbers(n, h)[1]
+            found.append(2 * float(jnp.real(symbol[1])) / k**2)
+        return np.asarray(found)
 
 
 class PaddedMomentum(Operator):

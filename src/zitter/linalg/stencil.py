@@ -6,12 +6,15 @@ slices of it lets the CPU vectorise, and is two to three times faster than the f
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sparse
 
 from zitter.linalg.banded import Banded
 from zitter.linalg.base import Operator, Unsupported, keeps_hermitian, real_like, total
@@ -101,6 +104,39 @@ class Stencil(Operator):
         inside = (j + k >= 0) & (j + k < n)
         bands = jnp.where(inside, self.coefficients[0][:, None], 0)
         return Banded(bands, self.assumed_hermitian)
+
+    def as_sparse(self) -> Any:
+        return total(self._sparse_along(axis) for axis in range(len(self.shape)))
+
+    def _sparse_along(self, axis: int) -> Any:
+        """The differences along one axis; the points before and after it stay what they are."""
+        p, n = self.half_width, self.shape[axis]
+        steps = np.arange(-p, p + 1)
+        row = np.asarray(self.coefficients)[axis]
+        if self.periodic:
+            steps, row = np.concatenate([steps - n, steps, steps + n]), np.tile(row, 3)
+        inside = np.abs(steps) < n
+        lines = [c * np.ones(n - abs(k)) for k, c in zip(steps[inside], row[inside], strict=True)]
+        matrix = sparse.diags(lines, steps[inside].tolist(), shape=(n, n))  # type: ignore[arg-type]
+        before = sparse.identity(math.prod(self.shape[:axis]))
+        after = sparse.identity(math.prod(self.shape[axis + 1 :]))
+        return sparse.kron(sparse.kron(before, matrix), after)
+
+    def axis_matrices(self) -> list[np.ndarray]:
+        p, matrices = self.half_width, []
+        rows = np.real(np.asarray(self.coefficients, dtype=np.complex128))
+        for row, n in zip(rows, self.shape, strict=True):
+            matrix = total(row[p + k] * np.eye(n, k=k) for k in range(-p, p + 1))
+            if self.periodic:
+                matrix = matrix + total(
+                    row[p + k] * (np.eye(n, k=k - n) + np.eye(n, k=k + n)) for k in range(-p, p + 1)
+                )
+            matrices.append(matrix)
+        return matrices
+
+    def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
+        offsets = np.arange(-self.half_width, self.half_width + 1)
+        return -np.real(np.asarray(self.coefficients)) @ offsets**2 * np.asarray(spacing) ** 2
 
 
 def second_derivative(order: int) -> np.ndarray:

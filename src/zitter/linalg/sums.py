@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from zitter.linalg.banded import Banded
-from zitter.linalg.base import Operator, total
+from zitter.linalg.base import Operator, Unsupported, total
+from zitter.linalg.diagonal import Diagonal
 
 Kind = TypeVar("Kind", bound=Operator)
+Answer = TypeVar("Answer")
 
 
 class Sum(Operator):
@@ -62,6 +65,9 @@ class Sum(Operator):
     def as_banded(self) -> Banded:
         return functools.reduce(Banded.plus, (part.as_banded() for part in self.parts))
 
+    def as_sparse(self) -> Any:
+        return total(part.as_sparse() for part in self.parts)
+
 
 def add(operators: Iterable[Operator]) -> Operator:
     """The sum, with parts of one kind merged; a single part stays what it is."""
@@ -86,3 +92,24 @@ def parts_of(operator: Operator) -> tuple[Operator, ...]:
 def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:
     """The part of a (merged) sum that has this type."""
     return next((part for part in parts_of(operator) if isinstance(part, kind)), None)
+
+
+def without_diagonal(operator: Operator) -> Operator | None:
+    """T of H = T + V: what is not diagonal, None for nothing."""
+    parts = [part for part in parts_of(operator) if not isinstance(part, Diagonal)]
+    return add(parts) if parts else None
+
+
+def diagonal_of(operator: Operator) -> jax.Array:
+    """V of H = T + V: the real diagonal part, at every coefficient."""
+    diagonal = part_of_kind(operator, Diagonal)
+    return jnp.zeros(operator.shape) if diagonal is None else jnp.real(diagonal.full())
+
+
+def answers(operator: Operator, ask: Callable[[Operator], Answer]) -> list[Answer]:
+    """What the parts of a sum answer; those that refuse are left out."""
+    found = []
+    for part in parts_of(operator):
+        with contextlib.suppress(Unsupported):
+            found.append(ask(part))
+    return found

@@ -1,19 +1,13 @@
 """What is measured along a run."""
 
 from zitter.observables.base import Observable
-from zitter.observables.basic import (
-    Acceleration,
-    Density,
-    Dipole,
-    Energy,
-    Flux,
-    Ionization,
-    Momentum,
-    Norm,
-    Position,
+from zitter.observables.basic import Acceleration, Dipole, Energy, Momentum, Norm, Position
+from zitter.observables.populations import (
+    InstantaneousPopulations,
+    KappaPopulations,
+    Populations,
 )
-from zitter.observables.populations import InstantaneousPopulations, Populations
-from zitter.observables.spinor import KappaPopulations
+from zitter.observables.space import Density, Flux, Ionization
 from zitter.observables.surface import Surface
 
 __all__ = [

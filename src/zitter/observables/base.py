@@ -13,11 +13,11 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.base import Basis
-from zitter.bases.grid.basis import Grid
+from zitter.bases.base import Basis, Refused
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 
@@ -69,30 +69,17 @@ def _ready(key: str, observable: Observable, H: Hamiltonian, eigenstates: Any) -
         raise checks.InputError(key, f"must suit this model, but {error}") from None
 
 
-def require_basis(observable: Observable, H: Hamiltonian, *kinds: type[Basis]) -> None:
-    if not isinstance(H.basis, kinds):
-        *others, last = (kind.__name__ for kind in kinds)
-        names = f"{', '.join(others)} or {last}" if others else last
-        raise Unsupported(
-            f"{type(observable).__name__} needs a {names}, not a {type(H.basis).__name__}"
-        )
-
-
-def require_grid(observable: Observable, H: Hamiltonian) -> Grid:
-    if not isinstance(H.basis, Grid):
-        raise Unsupported(
-            f"{type(observable).__name__} is defined on grids, not on a {type(H.basis).__name__}"
-        )
-    return H.basis
+def require(observable: Observable, H: Hamiltonian, word: Callable[[jax.Array], Any]) -> None:
+    """That the basis of H knows a word of ψ; what it refuses is said in the observable's name."""
+    try:
+        jax.eval_shape(word, jax.ShapeDtypeStruct(H.basis.shape, jnp.complex128))
+    except Refused as refusal:
+        where = checks.with_article(type(H.basis).__name__)
+        text = f"{type(observable).__name__} cannot be measured on {where}"
+        advice = f": {refusal.advice}" if refusal.advice else ""
+        raise Unsupported(text + advice) from None
 
 
 def vector_dims(basis: Basis) -> tuple[tuple[str, np.ndarray | None], ...]:
     """A vector in space has the axis `component`; on a line it is a number."""
-    on_a_line = isinstance(basis, Grid) and basis.dimension == 1
-    return () if on_a_line else (("component", None),)
-
-
-def as_vector(values: list[jax.Array]) -> jax.Array:
-    import jax.numpy as jnp
-
-    return values[0] if len(values) == 1 else jnp.stack(values)
+    return () if basis.dimension == 1 else (("component", None),)

@@ -1,4 +1,4 @@
-"""Populations |⟨φ_n|ψ⟩|² of field-free and of instantaneous eigenstates."""
+"""Populations |⟨φ_n|ψ⟩|² of field-free and of instantaneous eigenstates, and of each κ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.linalg.base import Unsupported
-from zitter.observables.base import Observable
+from zitter.observables.base import Observable, require
 
 
 def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:
@@ -102,3 +102,25 @@ class InstantaneousPopulations(Observable):
 
     def dims(self, H):
         return (("state", np.arange(self.n)),)
+
+
+class KappaPopulations(Observable):
+    """The weight of each κ = −1, 1, −2, 2, … in ⟨ψ|ψ⟩, summed over μ.
+
+    The last ones tell whether kappa_max was large enough.
+    """
+
+    every: int = eqx.field(static=True, default=1)
+    name: ClassVar[str] = "kappa_populations"
+    long_name: ClassVar[str] = "weight of each kappa"
+    units: ClassVar[str] = "1"
+
+    def prepare(self, H, eigenstates):
+        require(self, H, H.basis.kappa_weights)
+        return self
+
+    def evaluate(self, H, psi, t):
+        return H.basis.kappa_weights(psi)[1]
+
+    def dims(self, H):
+        return (("kappa", H.basis.kappa_weights(jnp.zeros(H.basis.shape))[0]),)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spherical.basis import SphericalBasis, multiply_rows
-from zitter.linalg.base import Unsupported
-from zitter.observables.base import Observable
+from zitter.observables.base import Observable, require
 from zitter.terms.light import gauges
 
 
@@ -29,21 +26,11 @@ class Surface(Observable):
         self.every = checks.integer("every", every, 1)
 
     def prepare(self, H, eigenstates):
-        if not isinstance(H.basis, SphericalBasis):
-            raise Unsupported(f"Surface needs a SphericalBasis, not a {type(H.basis).__name__}")
-        radial = H.basis.radial
-        end = radial.rmax if radial.scaling is None else radial.scaling.radius
-        if self.radius >= end:
-            raise checks.InputError(
-                "radius", f"must lie where r is real and below {end:g}, but is {self.radius:g}"
-            )
+        require(self, H, lambda psi: H.basis.on_sphere(psi, self.radius))
         return self
 
     def evaluate(self, H, psi, t):
-        assert isinstance(H.basis, SphericalBasis)
-        rows = [H.basis.radial.evaluate(self.radius, d) for d in (0, 1)]
-        matrix = jnp.asarray(np.concatenate(rows), jnp.finfo(psi.dtype).dtype)
-        return multiply_rows(matrix, psi)
+        return H.basis.on_sphere(psi, self.radius)
 
     def dims(self, H):
         first = next(iter(H.basis.axes()))

@@ -9,7 +9,8 @@ import numpy as np
 
 from zitter import units
 from zitter.plot import style
-from zitter.spectra import AngularSpectrum, PhotoelectronSpectrum
+from zitter.spectra import AngularSpectrum
+from zitter.spectra.photoelectron import EnergySpectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,19 +20,19 @@ DECADES = 12
 
 
 def photoelectrons(
-    spectra: PhotoelectronSpectrum | Mapping[str, PhotoelectronSpectrum],
+    spectra: EnergySpectrum | Mapping[str, EnergySpectrum],
     ax: Axes | None = None,
     *,
     photon: float | None = None,
     ionization: float | None = None,
     channels: bool = False,
 ) -> Figure:
-    """dP/dE of one or several runs; with `channels` the share of each l as well.
+    """dP/dE of one or several runs; with `channels` the share of each l, or κ, as well.
 
     Where `photon` and `ionization` energies are known, nω − Ip is marked.
     """
     ax = style.axes_or_new(ax, 7.0, 3.8)
-    if isinstance(spectra, PhotoelectronSpectrum):
+    if isinstance(spectra, EnergySpectrum):
         spectra = {"": spectra}
     top = max(float(s.total.max()) for s in spectra.values()) / units.HARTREE_EV
     last = 0.0
@@ -43,9 +44,9 @@ def photoelectrons(
         color = style.COLORS[i % len(style.COLORS)]
         ax.semilogy(energies, density, line, color=color, lw=1.2, label=name or "total")
         if channels:
-            for l, part in zip(s.l, s.per_l, strict=True):
+            for label, part in zip(s.labels, s.channels, strict=True):
                 if part.max() / units.HARTREE_EV > top * 10.0**-DECADES:
-                    ax.semilogy(energies, part / units.HARTREE_EV, lw=0.7, label=f"l = {l}")
+                    ax.semilogy(energies, part / units.HARTREE_EV, lw=0.7, label=label)
     if photon is not None and ionization is not None:
         for n in range(1, int((last / units.HARTREE_EV + ionization) / photon) + 1):
             ax.axvline(units.to_ev(n * photon - ionization), color=style.FAINT, lw=0.6, ls=":")

@@ -21,13 +21,13 @@ import scipy.linalg
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
 from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spherical.operators import radial_bands
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.base import Unsupported, real_like
 from zitter.linalg.blocks import AngularCoupling
 from zitter.linalg.sums import Sum
 from zitter.propagators.base import Propagator
 from zitter.propagators.channel_implicit import factor, require_static
-from zitter.terms.atomic import radial_bands
 
 # e^z ≈ Π (1 + z/s)/(1 − z/s): s = 2 is Cayley's form, the pair that of the [2/2] Padé form.
 _SHIFTS = {2: (2.0,), 4: (3 + 1j * math.sqrt(3), 3 - 1j * math.sqrt(3))}

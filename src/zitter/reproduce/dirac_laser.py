@@ -250,16 +250,14 @@ def _state_rows(H: Hamiltonian, found: Solution, field: float) -> list[Row]:
 
 def _strong_field(H: Hamiltonian, found: Solution, size: Size, field: float) -> dict[str, Any]:
     """Fig. 9: photoelectrons along the propagation axis, beside the strong-field approximation."""
-    basis = H.basis
-    assert isinstance(basis, SpinorBasis)
+    levels, basis = spinor_levels(H), H.basis
     # Around one photon, p²/2 = ω. Slow electrons feel the nucleus, which the approximation leaves
     # out; more photons count little.
     slow, fast = 0.75 * np.sqrt(2 * FREQUENCY), 1.25 * np.sqrt(2 * FREQUENCY)
     grid = MomentumGrid.spheres(np.linspace(slow, fast, 151), 2 * size.kappa_max + 16, 16)
-    levels = spinor_levels(H)
     simulated = momentum_distribution(basis, free_part(levels, found.final), grid)
-    volkov = strong_field_distribution(pulse_of(size, field), grid, HydrogenGroundState(c=basis.c))
-    return _compared(simulated, volkov, basis.c, f"E₀ = {field:g}")
+    volkov = strong_field_distribution(pulse_of(size, field), grid, HydrogenGroundState(c=levels.c))
+    return _compared(simulated, volkov, levels.c, f"E₀ = {field:g}")
 
 
 def _compared(

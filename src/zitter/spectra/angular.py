@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spherical.basis import SphericalBasis
 from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.continuum import amplitudes
+from zitter.spectra.window import channels_of
 
 
 @dataclasses.dataclass
@@ -60,11 +60,9 @@ def angular_spectrum(
         angles = np.linspace(0, np.pi, 181)
     angles = checks.array("angles", angles, (None,))
     found, phases = amplitudes(atom, psi, energies, charge)
-    basis = atom.basis
-    assert isinstance(basis, SphericalBasis)
-    l = basis.l
-    weights = (-1j) ** l[:, None] * np.exp(1j * phases) * found
-    harmonics = np.stack([spherical_harmonic(l, m, angles, azimuth) for l, m in basis.channels])
+    channels = channels_of(atom)
+    weights = (-1j) ** channels.l[:, None] * np.exp(1j * phases) * found
+    harmonics = np.stack([spherical_harmonic(l, m, angles, azimuth) for l, m in channels.pairs])
     density = np.abs(np.einsum("ce,ca->ea", weights, harmonics)) ** 2
     return AngularSpectrum(energies, angles, density)
 

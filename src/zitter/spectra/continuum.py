@@ -20,7 +20,7 @@ from scipy.special import loggamma
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.hamiltonian import Hamiltonian
-from zitter.spectra.window import channel_parts, lapack_bands
+from zitter.spectra.window import channels_of, lapack_bands
 
 
 def coulomb_phase(l: Any, energy: Any, charge: float = 1.0) -> np.ndarray:
@@ -91,17 +91,17 @@ def amplitudes(
 
     Without `charge` it is that of the atom's potential at rmax.
     """
-    basis, operator = channel_parts(atom)
-    radial = basis.radial
+    channels = channels_of(atom)
+    radial = channels.radial
     energies = checks.array("energies", energies, (None,))
     if np.any(energies <= 0):
         raise checks.InputError("energies", "must be positive, but are not all")
     if charge is None:
-        charge = _residual_charge(radial, operator.bands[0], basis.channels[0][0])
-    image = np.asarray(basis.overlap(jnp.asarray(psi)))
+        charge = _residual_charge(radial, channels.bands[0], int(channels.l[0]))
+    image = np.asarray(atom.basis.overlap(jnp.asarray(psi)))
     found = np.zeros((len(image), len(energies)), complex)
     phases = np.zeros((len(image), len(energies)))
-    for c, ((l, _), bands) in enumerate(zip(basis.channels, operator.bands, strict=True)):
+    for c, ((l, _), bands) in enumerate(zip(channels.pairs, channels.bands, strict=True)):
         channel = Continuum(radial, bands, l, charge)
         bare = Continuum(radial, _pure_coulomb(radial, l, charge), l, charge)
         for e, energy in enumerate(energies):

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import spherical_jn
 
 from zitter import checks
-from zitter.bases.convergence import ConvergenceWarning
-from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.base import Basis
+from zitter.bases.edges import ConvergenceWarning
 from zitter.fields import Field
 from zitter.solution import Solution
 from zitter.spectra.angular import AngularSpectrum, spherical_harmonic
@@ -27,7 +27,7 @@ from zitter.spectra.angular import AngularSpectrum, spherical_harmonic
 
 def flux_spectrum(
     solution: Solution,
-    basis: SphericalBasis,
+    basis: Basis,
     pulse: Field,
     radius: float | str,
     energies: Any,
@@ -39,7 +39,8 @@ def flux_spectrum(
     """
     if "surface" not in solution.observables:
         raise checks.InputError("observables", "must have held Surface(radius), but did not")
-    if basis.m == "all" or not pulse.is_linear:
+    channels = basis.channels_of()
+    if not channels.one_m or not pulse.is_linear:
         raise checks.InputError("basis", "must have one m, for light along z")
     radius = float(checks.positive("radius", radius, "length"))
     energies = checks.array("energies", energies, (None,))
@@ -57,10 +58,9 @@ def flux_spectrum(
     steps = np.diff(times)
     travelled = np.concatenate([[0.0], np.cumsum(0.5 * steps * (potential[1:] + potential[:-1]))])
     weights = np.concatenate([[0.0], steps]) / 2 + np.concatenate([steps, [0.0]]) / 2
-    _, cosine, _ = basis.direction(2)
-    mixed = values @ cosine.T  # ⟨l|cos θ|l′⟩ P_l′
-    harmonics = np.stack([spherical_harmonic(l, m, angles) for l, m in basis.channels])
-    l = basis.l
+    mixed = values @ channels.cosine.T  # ⟨l|cos θ|l′⟩ P_l′
+    harmonics = np.stack([spherical_harmonic(l, m, angles) for l, m in channels.pairs])
+    l = channels.l
     density = np.zeros((len(energies), len(angles)))
     for e, energy in enumerate(energies):
         k = np.sqrt(2 * energy)

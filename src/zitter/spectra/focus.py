@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from zitter import checks
-from zitter.bases.convergence import ConvergenceWarning
+from zitter.bases.edges import ConvergenceWarning
 
 # Of the result: what a decade of intensities below the scan may add.
 BELOW_LIMIT = 0.02

@@ -16,6 +16,8 @@ from scipy.signal import get_window
 
 from zitter import checks, units
 
+FALL = 4.0  # decades below the plateau within which the fall is fitted
+
 _POWERS = {"dipole": 2, "velocity": 1, "acceleration": 0}
 
 
@@ -37,28 +39,68 @@ class HarmonicSpectrum:
         return float(np.trapezoid(self.intensity[near], self.frequencies[near]))
 
     def cutoff(self, after: float = 3.0) -> float:
-        """The order where the odd harmonics leave the plateau: a decade below its median.
+        """The order where the plateau ends: n₀ of the best fit to the odd harmonics above `after`,
 
-        The plateau is made of the harmonics above `after` within two decades of the strongest.
+            log₁₀ S = a + b n − c (n − n₀)₊^{3/2}
+
+        A straight plateau and beyond it the fall of an Airy function, |Ai(x)|² ~ e^{−4/3 x^{3/2}}:
+        at the cutoff two classical orbits become one. The fit ends four decades below the plateau,
+        or where the fall ends in a floor. For hydrogen at 800 and 1064 nm and 0.6 to 2e14 W/cm²
+        n₀ is within 1.6 orders of Ip + 3.17 Up; the harmonics reach two to four orders further
+        before they are a decade weaker.
         """
         if not np.any(self.intensity):
             raise checks.InputError("signal", "must not be zero to have a cutoff, but is")
         odd = np.arange(1, int(self.order[-1]), 2)
-        if not np.any(odd > after):
+        odd = odd[odd > after]
+        if len(odd) == 0:
             raise checks.InputError(
                 "after", f"must be below the last odd harmonic of the spectrum, but is {after:g}"
             )
         level = np.log10([self.at(float(n), 1.0) + 1e-300 for n in odd])
-        plateau = (odd > after) & (level > level[odd > after].max() - 2)
-        edge = np.median(level[plateau]) - 1
-        last = int(np.nonzero(plateau & (level > edge))[0].max())
-        if last + 1 == len(odd):
+        end = _end_of_fall(level)
+        if end is None:
             raise checks.InputError(
                 "times", "must be close enough to see the cutoff, but the plateau goes on to the "
-                f"last odd harmonic, {odd[last]}"
+                f"last odd harmonic, {odd[-1]}"
             )  # fmt: skip
-        fall = (level[last] - edge) / (level[last] - level[last + 1])
-        return float(odd[last] + 2 * min(fall, 1.0))
+        return _knee(odd[: end + 1].astype(float), level[: end + 1])
+
+
+def _end_of_fall(level: np.ndarray) -> int | None:
+    """The last harmonic that the fall reaches within `FALL` decades, None where there is no fall.
+
+    It begins a decade below the median of the plateau (all within two decades of the strongest).
+    """
+    plateau = level > level.max() - 2
+    edge = np.median(level[plateau]) - 1
+    end = int(np.nonzero(plateau & (level > edge))[0].max()) + 1
+    if end == len(level):
+        return None
+    steepest = level[end - 1] - level[end]
+    while end + 1 < len(level) and level[end + 1] > level.max() - FALL:
+        step = level[end] - level[end + 1]
+        if step < 0.5 * steepest:
+            break
+        end, steepest = end + 1, max(steepest, step)
+    return end
+
+
+def _knee(n: np.ndarray, level: np.ndarray) -> float:
+    """n₀ of a + bn − c(n − n₀)₊^{3/2} by least squares; the first of equally good ones."""
+
+    def misfit(knee: float) -> float:
+        columns = np.stack([np.ones_like(n), n, np.maximum(n - knee, 0) ** 1.5], axis=1)
+        found = np.linalg.lstsq(columns, level)[0]
+        return float(np.sum((columns @ found - level) ** 2))
+
+    low, high = n[0], n[-1]
+    for step in (0.1, 0.01):
+        tried = np.arange(low, high, step)
+        misfits = np.asarray([misfit(knee) for knee in tried])
+        best = float(tried[np.argmax(misfits <= misfits.min() + 1e-6)])
+        low, high = max(best - step, n[0]), min(best + step, n[-1])
+    return best
 
 
 def harmonic_spectrum(
@@ -67,14 +109,17 @@ def harmonic_spectrum(
     fundamental: float | str,
     form: Literal["dipole", "velocity", "acceleration"] = "acceleration",
     window: str | tuple[Any, ...] = "hann",
+    component: Literal["x", "y", "z"] | None = None,
 ) -> HarmonicSpectrum:
-    """S(ω) of one component of an observable recorded at equal time steps.
+    """S(ω) of an observable recorded at equal time steps.
 
+    `signal` is one number at each time, or a vector (times, 2 or 3) as `Acceleration` records it:
+    then the intensities of its components are summed, or `component` is taken alone.
     `fundamental` is the laser's frequency, or a string such as "1.55 eV" or "800 nm"; `window` is
     any name `scipy.signal.get_window` knows, "boxcar" for none.
     """
     times = checks.array("times", times, (None,))
-    signal = checks.array("signal", signal, (len(times),))
+    signal = _components(checks.array("signal", signal), len(times), component)
     checks.choice("form", form, _POWERS)
     if len(times) < 3:
         raise checks.InputError("times", f"must be at least 3, but are {len(times)}")
@@ -90,11 +135,27 @@ def harmonic_spectrum(
             f"must be closer than half a period ({np.pi / omega:.3g}), "
             f"but are {steps[0]:.3g} apart",
         )
-    weighted = _window(window, count) * signal[:count]
-    amplitude = np.fft.rfft(weighted, 4 * count) * steps[0]
+    weighted = _window(window, count)[:, None] * signal[:count]
+    amplitude = np.fft.rfft(weighted, 4 * count, axis=0) * steps[0]
     frequencies = 2 * np.pi * np.fft.rfftfreq(4 * count, steps[0])
-    intensity = np.abs(amplitude * frequencies ** _POWERS[form]) ** 2
+    intensity = np.sum(np.abs(amplitude * frequencies[:, None] ** _POWERS[form]) ** 2, axis=1)
     return HarmonicSpectrum(frequencies, intensity, omega)
+
+
+def _components(signal: np.ndarray, count: int, component: str | None) -> np.ndarray:
+    """(times, components) of a record, or of the one component asked for."""
+    if signal.ndim not in (1, 2) or len(signal) != count or signal.shape[1:] > (3,):
+        raise checks.InputError(
+            "signal",
+            f"must have the shape ({count},), or ({count}, 2) or ({count}, 3) for a vector, "
+            f"but has {signal.shape}",
+        )
+    if component is None:
+        return signal.reshape(count, -1)
+    if signal.ndim == 1:
+        raise checks.InputError("component", "must not be given where the signal has only one")
+    axes = "xyz"[: signal.shape[1]]
+    return signal[:, [axes.index(checks.choice("component", component, tuple(axes)))]]
 
 
 def _frequency(fundamental: float | str) -> float:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
+from zitter.bases.plane_waves import kinetic_energy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,9 +117,3 @@ class MomentumDistribution:
         table = np.polynomial.legendre.legvander(self.grid.cosines, count - 1)
         orders = np.arange(count) + 0.5
         return orders[:, None] * ((self.grid.weights[:, None] * table).T @ self.over_azimuth.T)
-
-
-def kinetic_energy(p: Any, c: float) -> np.ndarray:
-    """√(c²p² + c⁴) − c² = p²/(1 + √(1 + p²/c²)), without cancellation."""
-    p = np.asarray(p, float)
-    return p**2 / (1 + np.sqrt(1 + (p / c) ** 2))

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.eigen.basis import EigenBasis
+from zitter.bases.base import Basis
+from zitter.bases.field_free import FieldFreeLevels
 from zitter.spectra.quality import check_lmax
 
 
@@ -28,6 +29,11 @@ class EnergySpectrum(abc.ABC):
     @abc.abstractmethod
     def channels(self) -> np.ndarray:
         """(channels, energies)."""
+
+    @property
+    @abc.abstractmethod
+    def labels(self) -> list[str]:
+        """What each channel is called."""
 
     @property
     def total(self) -> np.ndarray:
@@ -51,37 +57,43 @@ class PhotoelectronSpectrum(EnergySpectrum):
     def channels(self) -> np.ndarray:
         return self.per_l
 
+    @property
+    def labels(self) -> list[str]:
+        return [f"l = {l}" for l in self.l]
+
 
 def bound_populations(
-    basis: EigenBasis, psi: Any, threshold: float = 0.0
+    basis: Basis, psi: Any, threshold: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(l, energies, populations) of all states below `threshold`."""
-    populations, real = _populations(basis, psi)
-    energies = np.asarray(basis.energies)
-    channel, index = np.nonzero((energies < threshold) & real)
-    return basis.l[channel], energies[channel, index], populations[channel, index]
+    """(l, energies, populations) of all states of an `EigenBasis` below `threshold`."""
+    levels = _levels(basis)
+    populations, energies = levels.populations(psi), np.asarray(levels.energies)
+    channel, index = np.nonzero((energies < threshold) & levels.real)
+    return levels.labels[channel], energies[channel, index], populations[channel, index]
 
 
-def ionization_yield(basis: EigenBasis, psi: Any, threshold: float = 0.0) -> Any:
+def ionization_yield(basis: Basis, psi: Any, threshold: float = 0.0) -> Any:
     """The probability to be above `threshold`, or absorbed: 1 − Σ bound populations.
 
-    A number; inside `zt.scan`, `jax.vmap` and `jax.grad` an array of JAX.
+    `basis` is an `EigenBasis`. A number; inside `zt.scan`, `jax.vmap` and `jax.grad` an array of
+    JAX.
     """
-    populations, real = _populations(basis, psi)
-    bound = (np.asarray(basis.energies) < threshold) & real
-    found = 1.0 - (populations * bound).sum()
+    levels = _levels(basis)
+    bound = (np.asarray(levels.energies) < threshold) & levels.real
+    found = 1.0 - (levels.populations(psi) * bound).sum()
     return found if checks.is_traced(found) else float(found)
 
 
 def photoelectron_spectrum(
-    basis: EigenBasis, psi: Any, energies: Any = None, threshold: float = 0.0
+    basis: Basis, psi: Any, energies: Any = None, threshold: float = 0.0
 ) -> PhotoelectronSpectrum:
-    """The spectrum on common `energies` (default: those of the first channel's continuum)."""
-    populations, real = _populations(basis, psi)
+    """The spectrum of ψ on an `EigenBasis`, on common `energies` (default: those of the first
+    channel's continuum)."""
+    levels = _levels(basis)
+    populations = levels.populations(psi)
     check_lmax(basis, psi)
-    levels = np.asarray(basis.energies)
     grids = []
-    for level, population, size in zip(levels, populations, real.sum(axis=1), strict=True):
+    for level, population, size in zip(levels.energies, populations, levels.sizes, strict=True):
         first = int(np.searchsorted(level[:size], threshold))
         if size - first < 3:
             raise checks.InputError("basis", "must hold at least 3 continuum states of each l")
@@ -93,15 +105,12 @@ def photoelectron_spectrum(
         energies = grids[0][0][grids[0][0] > 0]
     energies = checks.array("energies", energies, (None,))
     per_l = np.stack([np.interp(energies, e, density, 0.0, 0.0) for e, density in grids])
-    return PhotoelectronSpectrum(energies, per_l, basis.l)
+    return PhotoelectronSpectrum(energies, per_l, levels.labels)
 
 
-def _populations(basis: EigenBasis, psi: Any) -> tuple[np.ndarray, np.ndarray]:
-    checks.instance("basis", basis, EigenBasis)
-    psi = psi if checks.is_traced(psi) else np.asarray(psi)
-    if psi.shape != basis.shape:
-        raise checks.InputError(
-            "psi", f"must have the shape of the basis {basis.shape}, but has {psi.shape}"
-        )
-    real = np.arange(basis.shape[1]) < np.asarray(basis.sizes)[:, None]
-    return abs(psi) ** 2, real
+def _levels(basis: Basis) -> FieldFreeLevels:
+    try:
+        return checks.instance("basis", basis, Basis).levels_of()
+    except checks.ZitterError:
+        given = checks.with_article(type(basis).__name__)
+        raise checks.InputError("basis", f"must be an EigenBasis, but is {given}") from None

@@ -7,31 +7,30 @@ import warnings
 from typing import Any
 
 from zitter import checks, units
-from zitter.bases.convergence import ConvergenceWarning, last_l_population, warn_of_small_lmax
-from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.base import Basis
+from zitter.bases.edges import ConvergenceWarning
 from zitter.fields import Field
+from zitter.linalg.base import Unsupported
 
 
-def check_lmax(basis: SphericalBasis | EigenBasis, psi: Any, limit: float = 1e-8) -> float:
+def check_lmax(basis: Basis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
-    population = last_l_population(basis, psi)
-    warn_of_small_lmax(basis, population, limit)
+    (last,) = (edge for edge in basis.edges(True, False) if edge.name == "last_l_population")
+    population = float(last.population(psi))
+    last.warn(population, 3, limit)
     return population
 
 
-def check_box(
-    basis: SphericalBasis | EigenBasis, pulse: Field, energy: float | str, after: float = 0.0
-) -> float:
+def check_box(basis: Basis, pulse: Field, energy: float | str, after: float = 0.0) -> float:
     """How far an electron of `energy` gets while the pulse lasts (and `after` it), with a warning
     where that is beyond the box.
     """
-    home = basis.parent if isinstance(basis, EigenBasis) else basis
-    if home is None:
-        raise checks.InputError("basis", "must know its box, but was read without one")
+    try:
+        rmax = basis.channels_of().radial.rmax
+    except Unsupported:
+        raise checks.InputError("basis", "must know its box, but was read without one") from None
     value = float(checks.positive("energy", energy, "energy"))
     distance = math.sqrt(2 * value) * (float(pulse.duration) + after)
-    rmax = home.radial.rmax
     if distance > rmax:
         warnings.warn(
             f"rmax = {rmax:g} bohr is too small: an electron of {units.to_ev(value):.3g} eV "

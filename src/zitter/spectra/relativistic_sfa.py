@@ -28,13 +28,10 @@ import numpy as np
 from scipy.special import gamma as gamma_function
 
 from zitter import checks, runtime, units
+from zitter.bases.plane_waves import kinetic_energy, plane_wave_components, sigma_dot
 from zitter.fields import Field, polarization
 from zitter.fields.base import RESIDUAL_SHARE
-from zitter.spectra.momentum_distribution import (
-    MomentumDistribution,
-    MomentumGrid,
-    kinetic_energy,
-)
+from zitter.spectra.momentum_distribution import MomentumDistribution, MomentumGrid
 
 PANEL_POINTS = 16
 PANEL_PHASE = 2 * np.pi  # the most that Φ may turn within a panel: 16 points resolve it to 1e-14
@@ -172,27 +169,12 @@ def _cumulative(values: np.ndarray, x: np.ndarray, w: np.ndarray, half: float) -
     return before[:, None] + within
 
 
-def sigma_dot(vector: np.ndarray, spinor: np.ndarray) -> np.ndarray:
-    """(σ·v) χ for vectors (…, 3) and two-component χ (…, 2)."""
-    x, y, z = np.moveaxis(vector, -1, 0)
-    up, down = spinor[..., 0], spinor[..., 1]
-    return np.stack([z * up + (x - 1j * y) * down, (x + 1j * y) * up - z * down], axis=-1)
-
-
 def alpha_x(spinor: np.ndarray) -> np.ndarray:
     return spinor[..., [3, 2, 1, 0]]
 
 
 def alpha_z(spinor: np.ndarray) -> np.ndarray:
     return spinor[..., [2, 3, 0, 1]] * np.array([1, -1, 1, -1])
-
-
-def plane_wave_components(p: np.ndarray, spinor: np.ndarray, c: float) -> np.ndarray:
-    """u_s† ψ for both spins s: u = √((E+c²)/2E) (χ, cσ·p χ/(E + c²)), u†u = 1."""
-    kinetic = kinetic_energy(np.linalg.norm(p, axis=-1), c)
-    upper = np.sqrt((2 * c**2 + kinetic) / (2 * (c**2 + kinetic)))
-    lower = sigma_dot(p, spinor[..., 2:]) * (c / (2 * c**2 + kinetic))[..., None]
-    return upper[..., None] * (spinor[..., :2] + lower)
 
 
 def _power_transforms(charge: float, gamma: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

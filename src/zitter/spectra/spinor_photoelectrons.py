@@ -13,13 +13,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from zitter import checks
-from zitter.bases.spinor.basis import SpinorBasis
-from zitter.bases.spinor.levels import SpinorLevels, levels_of
+from zitter.bases.field_free import FieldFreeLevels
 from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.photoelectron import EnergySpectrum
 
@@ -35,6 +33,10 @@ class SpinorSpectrum(EnergySpectrum):
     @property
     def channels(self) -> np.ndarray:
         return self.per_kappa
+
+    @property
+    def labels(self) -> list[str]:
+        return [f"κ = {kappa}" for kappa in self.kappas]
 
 
 @dataclasses.dataclass
@@ -70,23 +72,22 @@ class LevelPopulations:
         return float(self.values[chosen & self.real].sum())
 
 
-def spinor_levels(H: Hamiltonian) -> SpinorLevels:
+def spinor_levels(H: Hamiltonian) -> FieldFreeLevels:
     """The levels of the field-free part of H on a `SpinorBasis`."""
-    checks.instance("H", H, Hamiltonian)
-    return levels_of(H.fixed, checks.instance("H.basis", H.basis, SpinorBasis))
+    levels = checks.instance("H", H, Hamiltonian).basis.levels_of(H.fixed)
+    if not np.isfinite(levels.c):
+        given = checks.with_article(type(H.basis).__name__)
+        raise checks.InputError("H.basis", f"must be relativistic, a SpinorBasis, but is {given}")
+    return levels
 
 
-def level_populations(levels: SpinorLevels, psi: Any) -> LevelPopulations:
+def level_populations(levels: FieldFreeLevels, psi: Any) -> LevelPopulations:
     """|⟨κμi|ψ⟩|², summed over μ."""
-    basis = levels.basis
-    found = np.abs(np.asarray(levels.from_splines(_state(basis, psi)))) ** 2
-    kappas = basis.distinct_kappas
-    values = np.stack([found[basis.kappas == kappa].sum(axis=0) for kappa in kappas])
-    real = np.arange(values.shape[1]) < levels.sizes[:, None]
-    return LevelPopulations(kappas, np.asarray(levels.energies), values, real, basis.c)
+    energies, values = np.asarray(levels.energies), levels.populations(psi)
+    return LevelPopulations(levels.labels, energies, values, levels.real, levels.c)
 
 
-def spinor_spectrum(levels: SpinorLevels, psi: Any, energies: Any = None) -> SpinorSpectrum:
+def spinor_spectrum(levels: FieldFreeLevels, psi: Any, energies: Any = None) -> SpinorSpectrum:
     """dP/dE on common `energies` (default: those of the free levels of κ = −1)."""
     found = level_populations(levels, psi)
     curves = []
@@ -121,27 +122,15 @@ def spectrum_error(
     return float(np.trapezoid(gap**2, energies))
 
 
-def free_part(levels: SpinorLevels, psi: Any, flight: float = 0.0) -> np.ndarray:
+def free_part(levels: FieldFreeLevels, psi: Any, flight: float = 0.0) -> np.ndarray:
     """ψ without bound states and positrons, after a further `flight` without light.
 
-    H₀ is diagonal among the levels, so the flight is exact: the box is its only limit.
+    The flight is exact: the box is its only limit.
     """
-    found = np.asarray(levels.from_splines(_state(levels.basis, psi)))
-    energies = np.asarray(levels.per_channel(levels.energies))
-    kept = np.where(energies >= 0, found * np.exp(-1j * energies * flight), 0)
-    return np.asarray(levels.to_splines(jnp.asarray(kept)))
+    return levels.free_part(psi, flight)
 
 
 def _between(x: np.ndarray, y: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Piecewise cubic between the levels, never negative; zero outside."""
     curve = PchipInterpolator(x, y, extrapolate=False)(wanted)
     return np.nan_to_num(curve, nan=0.0)
-
-
-def _state(basis: SpinorBasis, psi: Any) -> Any:
-    psi = jnp.asarray(psi)
-    if psi.shape != basis.shape:
-        raise checks.InputError(
-            "psi", f"must have the shape of the basis {basis.shape}, but has {psi.shape}"
-        )
-    return psi

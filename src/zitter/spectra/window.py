@@ -16,10 +16,9 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.convergence import ConvergenceWarning
-from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.base import Unsupported
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
 from zitter.spectra.quality import check_lmax
 
@@ -34,20 +33,20 @@ def window_spectrum(
     `atom` is the field-free Hamiltonian on the `SphericalBasis` of ψ. Warns where `width` does not
     blur the levels of the box.
     """
-    basis, operator = channel_parts(atom)
+    channels = channels_of(atom)
     energies = checks.array("energies", energies, (None,))
     gamma = float(checks.positive("width", width, "energy"))
     poles = 2 ** checks.integer("order", order, 1, 6)
-    check_lmax(basis, psi)
-    _check_width(basis.radial, float(np.max(energies)), gamma, poles)
-    psi, image = np.asarray(psi), np.asarray(basis.overlap(psi))
-    overlap = lapack_bands(basis.radial.overlap)
+    check_lmax(atom.basis, psi)
+    _check_width(channels.radial, float(np.max(energies)), gamma, poles)
+    psi, image = np.asarray(psi), np.asarray(atom.basis.overlap(psi))
+    overlap = lapack_bands(channels.radial.overlap)
     # The upper half of the poles is enough: ⟨ψ|W|ψ⟩ = γ^{2ⁿ} ‖Π_upper (H₀ − E − p)⁻¹ ψ‖².
     shifts = gamma * np.exp(1j * np.pi * (2 * np.arange(poles // 2) + 1) / poles)
     area = 2 * gamma * (np.pi / poles) / np.sin(np.pi / poles)
     per_l = np.zeros((len(psi), len(energies)))
-    half = basis.radial.degree
-    for c, bands in enumerate(np.asarray(operator.bands)):
+    half = channels.radial.degree
+    for c, bands in enumerate(channels.bands):
         matrix = lapack_bands(bands)
         for e, energy in enumerate(energies):
             image_now, state = image[c].astype(complex), psi[c]
@@ -56,7 +55,7 @@ def window_spectrum(
                 state = scipy.linalg.solve_banded((half, half), shifted, image_now)
                 image_now = banded_product(overlap, state)
             per_l[c, e] = gamma**poles * np.real(np.vdot(state, image_now)) / area
-    return PhotoelectronSpectrum(energies, per_l, basis.l)
+    return PhotoelectronSpectrum(energies, per_l, channels.l)
 
 
 def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int) -> None:
@@ -77,11 +76,14 @@ def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int
         )
 
 
-def channel_parts(atom: Hamiltonian) -> tuple[SphericalBasis, RadialBlocks]:
-    operator = atom.static.fixed
-    if not isinstance(atom.basis, SphericalBasis) or not isinstance(operator, RadialBlocks):
-        raise checks.InputError("atom", "must be a field-free Hamiltonian on a SphericalBasis")
-    return atom.basis, operator
+def channels_of(atom: Hamiltonian) -> Any:
+    """The radial matrices of an atom without light, channel by channel."""
+    try:
+        return atom.basis.channels_of(atom.static.fixed)
+    except Unsupported:
+        raise checks.InputError(
+            "atom", "must be a field-free Hamiltonian on a SphericalBasis"
+        ) from None
 
 
 def lapack_bands(bands: Any) -> np.ndarray:

@@ -4,46 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.grid.basis import Grid
-from zitter.bases.spherical.basis import SphericalBasis
 from zitter.hamiltonian import Absorbing, Contribution, Mask
-from zitter.linalg.blocks import RadialBlocks, banded_product
-from zitter.linalg.channel_matrices import ChannelMatrices
-from zitter.linalg.diagonal import Diagonal
-from zitter.terms.atomic import radial_blocks
-from zitter.terms.base import Term, unsupported
-
-
-def _depth(grid: Grid, width: float) -> list[np.ndarray]:
-    """For each axis 0 outside the absorber, rising to 1 one spacing beyond the end of the grid."""
-    depths = []
-    for axis, (n, h) in enumerate(zip(grid.shape, grid.spacing, strict=True)):
-        if 2 * width >= n * h:
-            raise checks.InputError(
-                "width", f"must be below half the box ({n * h / 2:g} bohr), but is {width:g}"
-            )
-        x = grid.points(axis)
-        edge = np.maximum(x[0] - h + width - x, x - (x[-1] + h - width)) / width
-        shape = [-1 if a == axis else 1 for a in range(grid.ndim)]
-        depths.append(np.clip(edge, 0.0, 1.0).reshape(shape))
-    return depths
-
-
-def _radial_depth(basis: SphericalBasis, width: float, r: np.ndarray) -> np.ndarray:
-    """0 up to rmax − width, rising to 1 at rmax."""
-    rmax = basis.radial.rmax
-    if width >= rmax or basis.radial.scaling is not None:
-        raise checks.InputError(
-            "width", f"must be below rmax ({rmax:g}) on a real coordinate, but is {width:g}"
-        )
-    return np.clip((r - (rmax - width)) / width, 0.0, 1.0)
+from zitter.linalg.base import total
+from zitter.terms.base import Term
 
 
 class ComplexAbsorber(Term):
@@ -67,29 +35,7 @@ class ComplexAbsorber(Term):
         self.mass = checks.positive("mass", mass, "mass")
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis):
-            points, last = basis.radial.points, np.diff(basis.radial.knots).max()
-            values = self._strength(_radial_depth(basis, self.width, points), last)
-            return [Absorbing(radial_blocks(basis, basis.radial.matrix(-1j * values), False))]
-        if isinstance(basis, EigenBasis):
-            return [Absorbing(ChannelMatrices(self._between_states(basis), -1j))]
-        if not isinstance(basis, Grid):
-            raise unsupported(self, basis)
-        total = np.zeros((1,) * basis.ndim)
-        for depth, h in zip(_depth(basis, self.width), basis.spacing, strict=True):
-            total = total + self._strength(depth, h)
-        return [Absorbing(Diagonal(-1j * total, basis.shape))]
-
-    def _between_states(self, basis: EigenBasis) -> jax.Array:
-        """⟨li|W|lj⟩ of the potential −iW, from the states' radial functions."""
-        if basis.parent is None or basis.vectors is None:
-            raise unsupported(self, basis, "the states were read without their radial functions")
-        [piece] = self.discretize(basis.parent)
-        assert isinstance(piece, Absorbing) and isinstance(piece.operator, RadialBlocks)
-        images = jax.vmap(lambda bands, rows: banded_product(bands, rows.T).T)(
-            -jnp.imag(piece.operator.bands), basis.vectors
-        )
-        return jnp.einsum("lin,lim->lnm", basis.vectors, images)
+        return [Absorbing(basis.absorber(self.width, self._strength))]
 
     def _strength(self, depth: np.ndarray, h: float) -> np.ndarray:
         """E_min y at a depth of 0 … 1, cut at the scale that the spacing h can carry."""
@@ -118,16 +64,6 @@ class MaskAbsorber(Term):
         self.per = checks.positive("per", per, "time")
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis):
-            # The mask acts on coefficients, each at the centre of its spline.
-            depth = _radial_depth(basis, self.width, basis.radial.centers)
-            logs = self.power * np.log(np.cos(0.5 * np.pi * np.minimum(depth, 0.999)))
-            return [Mask(jnp.asarray(logs / self.per))]
-        if isinstance(basis, EigenBasis):
-            raise unsupported(
-                self, basis, "a mask is a factor at each r; take ComplexAbsorber, which acts in H"
-            )
-        if not isinstance(basis, Grid):
-            raise unsupported(self, basis)
-        logs = [self.power * np.log(np.cos(0.5 * np.pi * d)) for d in _depth(basis, self.width)]
-        return [Mask(jnp.asarray(sum(logs[1:], logs[0]) / self.per))]
+        depths = basis.mask_depths(self.width)
+        logs = total(self.power * np.log(np.cos(0.5 * np.pi * depth)) for depth in depths)
+        return [Mask(jnp.asarray(logs / self.per))]

@@ -15,25 +15,31 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Contribution
-from zitter.linalg.diagonal import Diagonal
-from zitter.terms.atomic import central_potential
 from zitter.terms.base import Term, unsupported
+from zitter.terms.potentials import OneBody
 
 
 class FieldFree(Term):
     """The atom itself on a basis of its eigenstates: the energies are in the basis."""
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, EigenBasis):
-            raise unsupported(self, basis, "write the atom as Kinetic() and a potential")
-        return [Diagonal(basis.energies, basis.shape)]
+        return [basis.field_free()]
 
 
-class TongLin(Term):
+class _Core(OneBody):
+    """A central potential with the pole of a nucleus, which no lattice holds."""
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        if basis.lattice is not None or basis.dimension != 3:
+            raise unsupported(self, basis, "the atom needs a SphericalBasis or a SpinorBasis")
+        return OneBody.discretize(self, basis)
+
+    def value(self, *coordinates):
+        return self.central(jnp.sqrt(sum(x**2 for x in coordinates)))
+
+
+class TongLin(_Core):
     """V(r) = −(1 + a₁e^{−a₂r} + a₃r e^{−a₄r} + a₅e^{−a₆r})/r.
 
     Coefficients of X. M. Tong and C. D. Lin, J. Phys. B 38, 2593 (2005), Table 1: fits to
@@ -74,13 +80,8 @@ class TongLin(Term):
         screened = a[0] * jnp.exp(-a[1] * r) + a[2] * r * jnp.exp(-a[3] * r)
         return -(1 + screened + a[4] * jnp.exp(-a[5] * r)) / r
 
-    def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, SphericalBasis | SpinorBasis):
-            raise unsupported(self, basis, "the atom needs a SphericalBasis or a SpinorBasis")
-        return [central_potential(basis, self.central)]
 
-
-class GarveyJackmanGreen(Term):
+class GarveyJackmanGreen(_Core):
     """V(r) = −[1 + (Z − 1) Ω(r)]/r,   Ω(r) = 1/(1 + (η/ξ)(e^{ξr} − 1)), for noble gases.
 
     ξ and η minimize the energy of a Slater determinant in this potential (R. H. Garvey,
@@ -112,11 +113,6 @@ class GarveyJackmanGreen(Term):
         decay = jnp.exp(-self.xi * r)  # Ω written with e^{−ξr}, which cannot overflow
         screening = decay / (decay + (self.eta / self.xi) * (1 - decay))
         return -(1 + (self.charge - 1) * screening) / r
-
-    def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, SphericalBasis | SpinorBasis):
-            raise unsupported(self, basis, "the atom needs a SphericalBasis or a SpinorBasis")
-        return [central_potential(basis, self.central)]
 
 
 class Marinescu(Term):
@@ -183,6 +179,8 @@ class Marinescu(Term):
         return -charge / r + polarizability / (2 * r**4) * np.expm1(-((r / cutoff) ** 6))
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, SphericalBasis):
+        l, places = basis.l, basis.places()
+        if not places.radial:
             raise unsupported(self, basis, "the atom needs a SphericalBasis")
-        return [central_potential(basis, self.central, per_l=True)]
+        rows = {k: self.central(places.values[0], k) for k in {int(k) for k in l}}
+        return [basis.multiply(np.stack([rows[int(k)] for k in l]))]

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 
 from zitter import checks
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
 from zitter.hamiltonian import (
     Absorbing,
     Contribution,
@@ -21,6 +21,8 @@ from zitter.hamiltonian import (
 )
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.sums import add
+
+SMOOTH_ORDER = 4  # counted where errors fall faster than any power, in the long run
 
 
 class Term(eqx.Module):
@@ -32,6 +34,10 @@ class Term(eqx.Module):
     @abc.abstractmethod
     def discretize(self, basis: Basis) -> list[Contribution]:
         """The operators this term becomes on a basis, or `Unsupported` with the reason."""
+
+    def lattice_order(self, basis: Basis) -> int:
+        """The power of the spacing with which the error of this term falls on a lattice."""
+        return SMOOTH_ORDER
 
 
 def unsupported(term: Term, basis: Basis, advice: str = "") -> Unsupported:
@@ -63,7 +69,11 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
     absorbers: list[Operator] = []
     masks: list[jax.Array] = []
     for term in model.terms:
-        for piece in term.discretize(basis):
+        try:
+            pieces = term.discretize(basis)
+        except Refused as refusal:  # said in the name of the term that asked
+            raise unsupported(term, basis, refusal.advice) from None
+        for piece in pieces:
             match piece:
                 case Operator():
                     fixed.append(piece)

@@ -28,15 +28,13 @@ from scipy.special import factorial2, spherical_jn
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinor.basis import SpinorBasis
-from zitter.bases.spinor.light import SpinorLight, points
+from zitter.bases.edges import SmallBoxWarning
 from zitter.fields import Field, FieldSum, SineSquared, polarization
 from zitter.fields.base import RESIDUAL_SHARE
 from zitter.fields.pulse import CarrierPulse
 from zitter.hamiltonian import Contribution, Driven, TimeDependent
-from zitter.linalg.base import cast_reals
-from zitter.terms.base import Term, unsupported
-from zitter.terms.dirac import SmallBoxWarning
+from zitter.linalg.base import Operator, cast_reals
+from zitter.terms.base import Term
 
 Waves = Literal["plane", "retarded"]
 CALLER = 6  # frames from a check up to the caller of zitter.discretize, two of them equinox'
@@ -76,22 +74,19 @@ class DiracLight(Term):
             )
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, SpinorBasis):
-            raise unsupported(
-                self, basis, "it needs a SpinorBasis; elsewhere use LengthGauge or VelocityGauge"
-            )
-        self._check(basis)
+        light = basis.travelling_light(self.lmax)
+        self._check(light)
         parts = _sine_squared(self.pulse)
         retarded = self.waves == "retarded" or parts is None or checks.is_traced(self.pulse)
         if self.lmax == 0:
-            field: Any = _Uniform(self.pulse, basis)
+            field: Any = _Uniform(self.pulse, light)
         elif retarded or parts is None:
-            field = _Retarded(self.pulse, basis, self.lmax)
+            field = _Retarded(self.pulse, light, self.lmax)
         else:
-            field = _PlaneWaves(parts, basis, self.lmax)
-        return [Wave(field, SpinorLight(basis, self.lmax))]
+            field = _PlaneWaves(parts, light, self.lmax)
+        return [Wave(field, light)]
 
-    def _check(self, basis: SpinorBasis) -> None:
+    def _check(self, light: Any) -> None:
         """Warn where electrons would reach the wall, or `lmax` not suffice, during the pulse, and
         where A stays behind: field-free states are then no longer those of the atom."""
         if checks.is_traced(self.pulse) or not math.isfinite(float(self.pulse.duration)):
@@ -105,8 +100,8 @@ class DiracLight(Term):
                 ResidualPotentialWarning,
                 stacklevel=CALLER,
             )
-        rmax, duration = basis.radial.rmax, float(self.pulse.duration)
-        reach = _reach(self.pulse, duration, basis.c)
+        rmax, duration = light.reach, float(self.pulse.duration)
+        reach = _reach(self.pulse, duration, light.c)
         if reach > rmax:
             warnings.warn(
                 f"rmax = {rmax:g} is smaller than the reach of the pulse: a free electron is "
@@ -118,8 +113,8 @@ class DiracLight(Term):
         if frequency is None:
             return
         # One photon: E = ω for electrons that were weakly bound.
-        momentum = math.sqrt(2 * frequency + (frequency / basis.c) ** 2)
-        path = duration * momentum / math.sqrt(1 + (momentum / basis.c) ** 2)
+        momentum = math.sqrt(2 * frequency + (frequency / light.c) ** 2)
+        path = duration * momentum / math.sqrt(1 + (momentum / light.c) ** 2)
         if path > rmax:
             warnings.warn(
                 f"rmax = {rmax:g} is smaller than the path of the fastest electrons that one "
@@ -130,7 +125,7 @@ class DiracLight(Term):
         # Components fall off beyond l = kr and are small from kr + 3 on; (2l + 1) j_l(x) is at most
         # xˡ/(2l − 1)!!, which ends sooner for slow light. 0 is the dipole approximation, by choice.
         radius = min(path, rmax)
-        x, l = frequency * radius / basis.c, self.lmax + 1
+        x, l = frequency * radius / light.c, self.lmax + 1
         needed, neglected = int(x) + 3, x**l / float(factorial2(2 * l - 1))
         if 0 < self.lmax < needed and neglected > 1e-3:
             warnings.warn(
@@ -165,9 +160,9 @@ class Wave(Driven):
     """t ↦ α_x F(r, θ, t): `factor` gives F at the operator's points."""
 
     factor: Any
-    operator: SpinorLight
+    operator: Any
 
-    def at(self, t: Any) -> SpinorLight:
+    def at(self, t: Any) -> Operator:
         return self.operator.with_field(self.factor(t))
 
     def astype(self, real_dtype: Any) -> Wave:
@@ -181,12 +176,16 @@ class _Uniform(eqx.Module):
     """c A(t) everywhere."""
 
     pulse: Field
-    basis: SpinorBasis = eqx.field(static=True)
+    shape: tuple[int, ...] = eqx.field(static=True)
+    c: float = eqx.field(static=True)
+
+    def __init__(self, pulse: Field, light: Any):
+        r, x = light.places()
+        self.pulse, self.c, self.shape = pulse, light.c, (len(x), *r.shape)
 
     def __call__(self, t: Any) -> jax.Array:
-        r, x = points(self.basis, 0)
-        amplitude = self.basis.c * self.pulse.vector_potential(jnp.asarray(t, jnp.float64))
-        return jnp.broadcast_to(amplitude, (len(x), *r.shape))
+        amplitude = self.c * self.pulse.vector_potential(jnp.asarray(t, jnp.float64))
+        return jnp.broadcast_to(amplitude, self.shape)
 
 
 class _PlaneWaves(eqx.Module):
@@ -198,9 +197,9 @@ class _PlaneWaves(eqx.Module):
     shape: tuple[int, ...] = eqx.field(static=True)
     c: float = eqx.field(static=True)
 
-    def __init__(self, pulses, basis: SpinorBasis, lmax: int):
-        self.pulses, self.c = pulses, basis.c
-        r, x = points(basis, lmax)
+    def __init__(self, pulses, light: Any, lmax: int):
+        self.pulses, self.c = pulses, light.c
+        r, x = light.places()
         self.shape = (len(x), *r.shape)
         l = np.arange(lmax + 1)
         self.legendre = jnp.asarray(np.polynomial.legendre.legvander(x, lmax))
@@ -208,7 +207,7 @@ class _PlaneWaves(eqx.Module):
         # iˡ: 1, i, −1, −i, …; cos takes the real, sin the imaginary ones.
         weight = ((-1) ** (l // 2) * (2 * l + 1))[:, None]
         flat = r.reshape(1, -1)
-        tables = [weight * spherical_jn(l[:, None], w / basis.c * flat) for w in waves]
+        tables = [weight * spherical_jn(l[:, None], w / light.c * flat) for w in waves]
         self.bessel = jnp.asarray(np.stack(tables))
 
     def __call__(self, t: Any) -> jax.Array:
@@ -238,15 +237,15 @@ class _Retarded(eqx.Module):
     shape: tuple[int, ...] = eqx.field(static=True)
     c: float = eqx.field(static=True)
 
-    def __init__(self, pulse: Field, basis: SpinorBasis, lmax: int):
-        self.pulse, self.c = pulse, basis.c
-        r, x = points(basis, lmax)
+    def __init__(self, pulse: Field, light: Any, lmax: int):
+        self.pulse, self.c = pulse, light.c
+        r, x = light.places()
         self.shape = (len(x), *r.shape)
         nodes, weights = np.polynomial.legendre.leggauss(lmax + 64)
         norms = np.arange(lmax + 1) + 0.5
         here, there = (np.polynomial.legendre.legvander(y, lmax) for y in (x, nodes))
         self.projection = jnp.asarray((here * norms) @ (there * weights[:, None]).T)
-        self.delays = jnp.asarray(nodes[:, None] * r.reshape(1, -1) / basis.c)
+        self.delays = jnp.asarray(nodes[:, None] * r.reshape(1, -1) / light.c)
 
     def __call__(self, t: Any) -> jax.Array:
         values = self.pulse.vector_potential(jnp.asarray(t, jnp.float64) - self.delays)

@@ -12,12 +12,10 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.levels import Levels
 from zitter.expressions import Expression
 from zitter.fields import Field
 from zitter.hamiltonian import Contribution, Driven
-from zitter.linalg.dense import Dense
-from zitter.terms.base import Term, unsupported
+from zitter.terms.base import Term
 
 
 class Matrix(Term):
@@ -29,7 +27,7 @@ class Matrix(Term):
         self.matrix = _hermitian(matrix)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        return [_on_levels(self, self.matrix, basis)]
+        return [basis.matrix(self.matrix)]
 
 
 class DrivenMatrix(Term):
@@ -65,8 +63,8 @@ class DrivenMatrix(Term):
         self.function = function
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        operator = _on_levels(self, self.matrix, basis)
-        return [Driven(_Factor(self.pulse, self.expression, self.function), operator)]
+        factor = _Factor(self.pulse, self.expression, self.function)
+        return [Driven(factor, basis.matrix(self.matrix))]
 
 
 class _Factor(eqx.Module):
@@ -98,13 +96,3 @@ def _hermitian(matrix: Any) -> Any:
     if xp is np and not np.allclose(values, values.conj().T, rtol=1e-12, atol=1e-300):
         raise checks.InputError("matrix", "must be Hermitian, but differs from its adjoint")
     return values
-
-
-def _on_levels(term: Term, matrix: Any, basis: Basis) -> Dense:
-    if not isinstance(basis, Levels):
-        raise unsupported(term, basis, "matrices act on zt.Levels(n)")
-    if matrix.shape != (basis.size, basis.size):
-        raise checks.InputError(
-            "matrix", f"must be {basis.size}×{basis.size} on this basis, but is {matrix.shape}"
-        )
-    return Dense(matrix, basis.shape)

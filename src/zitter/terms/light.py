@@ -8,6 +8,7 @@ On a line the field acts along the only axis. Otherwise it acts along the pulse'
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -16,18 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.base import Basis
-from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.grid.basis import Grid
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.base import Basis, Refused
 from zitter.fields import Field, FieldSum, polarization
 from zitter.hamiltonian import Contribution, Driven, Hamiltonian
-from zitter.linalg.diagonal import Diagonal
-from zitter.linalg.sums import add
-from zitter.terms import atomic
+from zitter.linalg.base import Operator
 from zitter.terms.base import Term, unsupported
-from zitter.terms.kinetic import ORDERS, Order, momentum
+from zitter.terms.kinetic import ORDERS, Order
 
 
 class Component(eqx.Module):
@@ -107,8 +102,18 @@ def _directions(field: Field) -> list[np.ndarray]:
     return [major] if field.is_linear else [major, polarization.minor_axis(field.polarization)]
 
 
-def _advice(basis: Basis) -> str:
-    return "use DiracLight(pulse, lmax)" if isinstance(basis, SpinorBasis) else ""
+def _coupled(
+    term: LengthGauge | VelocityGauge, basis: Basis, word: Callable[[np.ndarray], Operator]
+) -> list[Driven]:
+    """Time factor by time factor the operator along its direction."""
+    electric = isinstance(term, LengthGauge)
+    try:
+        return [
+            Driven(factor, word(unit))
+            for factor, unit in components(term.pulse, basis.dimension, electric)
+        ]
+    except Refused as refusal:
+        raise unsupported(term, basis, basis.light_advice or refusal.advice) from None
 
 
 class LengthGauge(Term):
@@ -120,13 +125,7 @@ class LengthGauge(Term):
         self.pulse = checks.instance("pulse", pulse, Field)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis | EigenBasis):
-            pieces = components(self.pulse, 3, electric=True)
-            return [Driven(factor, atomic.position(basis, unit)) for factor, unit in pieces]
-        if not isinstance(basis, Grid):
-            raise unsupported(self, basis, _advice(basis))
-        pieces = components(self.pulse, basis.dimension, electric=True)
-        return [Driven(factor, position(basis, unit)) for factor, unit in pieces]
+        return [*_coupled(self, basis, basis.position)]
 
 
 class VelocityGauge(Term):
@@ -146,28 +145,12 @@ class VelocityGauge(Term):
         self.order = checks.choice("order", order, ORDERS)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis | EigenBasis):
-            along = components(self.pulse, 3, electric=False)
-            return [
-                Driven(factor, atomic.momentum(basis, unit).scaled(1 / self.mass))
-                for factor, unit in along
-            ]
-        if not isinstance(basis, Grid):
-            raise unsupported(self, basis, _advice(basis))
-        pieces: list[Contribution] = [
-            Driven(factor, momentum(basis, np.tile(unit, basis.particles) / self.mass, self.order))
-            for factor, unit in components(self.pulse, basis.dimension, electric=False)
-        ]
-        inverse_mass = jnp.full((1,) * basis.ndim, basis.particles / self.mass)
-        quadratic = Diagonal(inverse_mass, basis.shape)
-        return [*pieces, Driven(Ponderomotive(self.pulse), quadratic)]
+        def velocity(unit):
+            return basis.momentum(unit, self.order).scaled(1 / self.mass)
 
-
-def position(grid: Grid, unit: np.ndarray) -> Diagonal:
-    """u·r summed over the particles."""
-    total = add(
-        Diagonal(sum(u * x for u, x in zip(unit, grid.coordinates(p), strict=True)), grid.shape)
-        for p in range(grid.particles)
-    )
-    assert isinstance(total, Diagonal)
-    return total
+        pieces: list[Contribution] = [*_coupled(self, basis, velocity)]
+        if not basis.carries_phase:
+            return pieces
+        places = basis.places()
+        inverse_mass = jnp.full((1,) * len(places.shape), places.particles / self.mass)
+        return [*pieces, Driven(Ponderomotive(self.pulse), basis.multiply(inverse_mass))]

@@ -15,9 +15,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Contribution
-from zitter.terms.dirac import check_finite_nucleus
 from zitter.terms.potentials import OneBody
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(256)
@@ -32,8 +30,9 @@ class _Nucleus(OneBody):
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         pieces = OneBody.discretize(self, basis)
-        if isinstance(basis, SpinorBasis) and not checks.is_traced(self):
-            check_finite_nucleus(basis, float(self.Z), float(self.rms), self.central)
+        if not checks.is_traced(self):
+            origin = np.zeros((1, basis.dimension))
+            basis.check_nuclei([self.Z], origin, float(self.rms), self.central)
         return pieces
 
     def value(self, *coordinates):
@@ -41,17 +40,30 @@ class _Nucleus(OneBody):
 
 
 class UniformNucleus(_Nucleus):
-    """A sphere of constant charge: V = −(Z/2R)(3 − r²/R²) inside R = √(5/3) rms, −Z/r outside."""
+    """A sphere of constant charge: V = −(Z/2R)(3 − r²/R²) inside R = √(5/3) rms, −Z/r outside.
+
+    Its size is the charge radius `rms` or, instead, `radius`, which is R.
+    """
 
     Z: Any
     rms: Any
 
-    def __init__(self, Z: float, rms: float | str):
+    def __init__(
+        self, Z: float, rms: float | str | None = None, *, radius: float | str | None = None
+    ):
         self.Z = checks.positive("Z", Z)
-        self.rms = checks.positive("rms", rms, "length")
+        if checks.only_one({"rms": rms, "radius": radius}, "rms") == "rms":
+            self.rms = checks.positive("rms", rms, "length")
+        else:
+            self.rms = checks.positive("radius", radius, "length") / math.sqrt(5 / 3)
+
+    @property
+    def radius(self) -> Any:
+        """R."""
+        return math.sqrt(5 / 3) * self.rms
 
     def central(self, r):
-        radius = math.sqrt(5 / 3) * self.rms
+        radius = self.radius
         outside = jnp.maximum(r, radius)
         inside = (3 - (jnp.minimum(r, radius) / radius) ** 2) / (2 * radius)
         return -self.Z * jnp.where(r < radius, inside, 1 / outside)

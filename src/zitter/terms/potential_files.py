@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from zitter import checks
-from zitter.bases.grid.basis import Grid
 from zitter.cube import read_cube
 
 DATASET = "potential"  # the name to look for where none is given
@@ -84,9 +83,9 @@ def _lattice(axes: Sequence[np.ndarray]) -> Lattice:
     return tuple((float(x[0]), float(x[-1] - x[0]) / max(len(x) - 1, 1)) for x in axes)
 
 
-def check_lattice(found: Lattice, grid: Grid) -> None:
+def check_lattice(found: Lattice, axes: Sequence[np.ndarray]) -> None:
     """A file that says where its values are must mean the grid's points."""
-    wanted = _lattice([grid.points(axis) for axis in range(grid.ndim)])
+    wanted = _lattice(axes)
     if not np.allclose(found, wanted, rtol=1e-5, atol=_PRINTED):
         raise checks.InputError(
             "file",

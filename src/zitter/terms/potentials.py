@@ -1,4 +1,4 @@
-"""Potentials on grids: harmonic, Coulomb with any centres, repulsion."""
+"""Potentials: harmonic, Coulomb with any centres, repulsion."""
 
 from __future__ import annotations
 
@@ -13,15 +13,11 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid.basis import Grid
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.places import Places
 from zitter.hamiltonian import Contribution, Moving
-from zitter.linalg.base import real_like, total
-from zitter.linalg.diagonal import Diagonal
-from zitter.terms.atomic import central_potential
-from zitter.terms.base import Term, unsupported
-from zitter.terms.dirac import check_point_nucleus
+from zitter.linalg.base import Operator, real_like, total
+from zitter.terms.base import SMOOTH_ORDER, Term, unsupported
+from zitter.terms.sampling import multiplication
 from zitter.terms.singularity import (
     SINGULARITIES,
     Singularity,
@@ -33,25 +29,23 @@ from zitter.terms.trajectories import Trajectory
 
 
 class OneBody(Term):
-    """Σ_particles V(x, y, z): the same potential for each particle on the grid."""
+    """Σ_particles V(x, y, z): the same potential for each particle."""
 
     @abc.abstractmethod
     def value(self, *coordinates: Any) -> Any:
         """V at points given by broadcasting coordinate arrays."""
 
-    def discretize(self, basis: Basis) -> list[Contribution]:
-        match basis:
-            case Grid():
-                values = [self.value(*basis.coordinates(p)) for p in range(basis.particles)]
-                return [Diagonal(sum(values[1:], values[0]), basis.shape)]
-            case SphericalBasis() | SpinorBasis():
-                return [central_potential(basis, self.central)]
-            case _:
-                raise unsupported(self, basis)
-
     @abc.abstractmethod
     def central(self, r: Any) -> Any:
         """V(r) around the origin, or `InputError` for a potential that is not central."""
+
+    def sample(self, places: Places) -> Any:
+        if places.radial:
+            return self.central(*places.values)
+        return total(self.value(*places.of_particle(p)) for p in range(places.particles))
+
+    def discretize(self, basis: Basis) -> list[Contribution]:
+        return [multiplication(basis, self.sample)]
 
 
 def _stacked(values: Sequence[Any]) -> Any:
@@ -114,42 +108,39 @@ class Centers(Term):
         self.motion = motion
 
     @abc.abstractmethod
-    def around(self, charge: Any, distance_squared: jax.Array, grid: Grid) -> jax.Array:
-        """The potential of one centre, from r² (which may be zero)."""
+    def around(self, charge: Any, distance_squared: jax.Array, basis: Basis) -> jax.Array:
+        """The potential of one centre, from r² (which on a lattice may be zero)."""
 
     @abc.abstractmethod
     def central(self, r: Any) -> Any:
         """The potential of the centre at the origin, for r > 0."""
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        match basis:
-            case Grid():
-                return [self._on_grid(basis)]
-            case SphericalBasis() | SpinorBasis():
-                if self.motion is not None or np.any(self.positions(3)) or np.size(self.Z) != 1:
-                    raise unsupported(self, basis, "it holds one centre, at rest in the origin")
-                return [central_potential(basis, self.central)]
-            case _:
-                raise unsupported(self, basis)
-
-    def _on_grid(self, grid: Grid) -> Contribution:
-        positions = self.positions(grid.dimension)
+        if basis.places().radial:
+            if self.motion is not None or np.any(self.positions(3)) or np.size(self.Z) != 1:
+                raise unsupported(self, basis, "it holds one centre, at rest in the origin")
+            return [multiplication(basis, lambda places: self.central(*places.values))]
+        positions = self.positions(basis.dimension)
         if self.motion is None:
-            return self.diagonal(grid, jnp.asarray(positions), np.float64)
-        return Moving(_MovingCenters(self, grid, self.motion, positions))
+            return [self.operator(basis, jnp.asarray(positions), np.float64)]
+        return [Moving(_MovingCenters(self, basis, self.motion, positions))]
 
-    def diagonal(self, grid: Grid, positions: jax.Array, dtype: Any) -> Diagonal:
+    def operator(self, basis: Basis, positions: jax.Array, dtype: Any) -> Operator:
         """The sum over centres at `positions`, for each particle, made in `dtype`."""
         charges = self.charges(positions.shape[0])
-        values = []
-        for particle in range(grid.particles):
-            points = [jnp.asarray(x, dtype) for x in grid.coordinates(particle)]
-            for charge, position in zip(charges, positions, strict=True):
-                distance = total(
-                    (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)
-                )
-                values.append(self.around(real_like(charge, distance), distance, grid))
-        return Diagonal(total(values), grid.shape)
+
+        def sample(places: Places) -> jax.Array:
+            values = []
+            for particle in range(places.particles):
+                points = [jnp.asarray(x, dtype) for x in places.of_particle(particle)]
+                for charge, position in zip(charges, positions, strict=True):
+                    distance = total(
+                        (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)
+                    )
+                    values.append(self.around(real_like(charge, distance), distance, basis))
+            return total(values)
+
+        return multiplication(basis, sample, "centers")
 
     def positions(self, dimension: int) -> np.ndarray:
         """Centres at t = 0 as an array (centres, axes); one at the origin by default."""
@@ -174,13 +165,13 @@ class _MovingCenters(eqx.Module):
     """t ↦ the potential of the displaced centres."""
 
     term: Centers
-    grid: Grid
+    basis: Basis
     motion: Trajectory
     centers: np.ndarray
 
-    def __call__(self, t: Any, dtype: Any) -> Diagonal:
+    def __call__(self, t: Any, dtype: Any) -> Operator:
         positions = self.motion.positions(t, self.centers)
-        return self.term.diagonal(self.grid, positions, dtype)
+        return self.term.operator(self.basis, positions, dtype)
 
 
 class SoftCoulomb(Centers):
@@ -198,7 +189,7 @@ class SoftCoulomb(Centers):
         Centers.__init__(self, Z, centers, motion)
         self.softening = checks.positive("softening", softening)
 
-    def around(self, charge, distance_squared, grid):
+    def around(self, charge, distance_squared, basis):
         softening = real_like(self.softening, distance_squared)
         return -charge / jnp.sqrt(distance_squared + softening)
 
@@ -234,13 +225,15 @@ class Coulomb(Centers):
         self.singularity = checks.choice("singularity", singularity, SINGULARITIES)
         self.mass = checks.positive("mass", mass, "mass")
 
-    def around(self, charge, distance_squared, grid):
-        if grid.dimension == 1:
+    def around(self, charge, distance_squared, basis):
+        if basis.dimension == 1:
             raise unsupported(
-                self, grid, "on a line the bare 1/|x| has no ground state; use SoftCoulomb"
+                self, basis, "on a line the bare 1/|x| has no ground state; use SoftCoulomb"
             )
-        h = grid.spacing[: grid.dimension]
-        if grid.dimension == 2:
+        if basis.lattice is None:
+            return -charge / jnp.sqrt(distance_squared)
+        h = basis.lattice[: basis.dimension]
+        if basis.dimension == 2:
             inside = distance_squared < (0.5 * min(h)) ** 2
             safe = jnp.where(inside, 1.0, distance_squared)
             return -charge * jnp.where(inside, _SQUARE_MEAN / min(h), 1 / jnp.sqrt(safe))
@@ -254,16 +247,24 @@ class Coulomb(Centers):
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         pieces = Centers.discretize(self, basis)
-        if isinstance(basis, SpinorBasis) and not checks.is_traced(self.Z):
-            check_point_nucleus(basis, float(np.squeeze(self.Z)))
+        if self.motion is not None and basis.lattice is None:
+            raise unsupported(self, basis, "nuclei that move need a Grid")
+        if not checks.is_traced(self.Z):
+            positions = self.positions(basis.dimension)
+            basis.check_nuclei(self.charges(len(positions)), positions)
         return pieces
+
+    def lattice_order(self, basis: Basis) -> int:
+        """1 where a pole is sampled as it is."""
+        smooth = self.singularity == "regularized" and basis.dimension == 3
+        return SMOOTH_ORDER if smooth else 1
 
     def central(self, r):
         return -jnp.squeeze(self.Z) / r
 
 
 class Repulsion(Term):
-    """Σ_{i<j} Z / √(|r_i − r_j|² + a) between the particles of a grid."""
+    """Σ_{i<j} Z / √(|r_i − r_j|² + a) between the particles."""
 
     Z: Any
     softening: Any
@@ -273,15 +274,18 @@ class Repulsion(Term):
         self.softening = checks.positive("softening", softening)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, Grid) or basis.particles < 2:
+        if basis.places().particles < 2:
             raise unsupported(self, basis, "repulsion needs Grid(…, particles=2) or more")
+        return [multiplication(basis, self.sample)]
+
+    def sample(self, places: Places) -> Any:
         values = []
-        for i in range(basis.particles):
+        for i in range(places.particles):
             for j in range(i):
-                pairs = zip(basis.coordinates(i), basis.coordinates(j), strict=True)
+                pairs = zip(places.of_particle(i), places.of_particle(j), strict=True)
                 distance = total((a - b) ** 2 for a, b in pairs)
                 values.append(self.Z / jnp.sqrt(distance + self.softening))
-        return [Diagonal(total(values), basis.shape)]
+        return total(values)
 
 
 def _one_for_each(key: str, values: Any, count: int) -> list[Any]:

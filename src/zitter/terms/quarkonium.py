@@ -17,10 +17,10 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid.basis import Grid
+from zitter.bases.places import Places
 from zitter.hamiltonian import Contribution
-from zitter.linalg.diagonal import Diagonal
 from zitter.terms.base import Term, unsupported
+from zitter.terms.sampling import multiplication
 from zitter.terms.singularity import regularized
 
 
@@ -35,13 +35,18 @@ class _AtTheOrigin(Term):
         """V + α/r."""
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if not isinstance(basis, Grid) or basis.dimension != 3:
+        spacings = basis.lattice
+        if basis.dimension != 3 or spacings is None:
             raise unsupported(self, basis, "it needs a grid in three dimensions")
-        x, y, z = (jnp.asarray(c) for c in basis.coordinates())
-        core = regularized(
-            jnp.asarray(self.alpha), x**2 + y**2 + z**2, max(basis.spacing), self.mass
-        )
-        return [Diagonal(core + self.remainder(x, y, z), basis.shape)]
+
+        def sample(places: Places) -> jax.Array:
+            x, y, z = (jnp.asarray(c) for c in places.of_particle(0))
+            distance_squared = x**2 + y**2 + z**2
+            alpha = jnp.asarray(self.alpha)
+            core = regularized(alpha, distance_squared, max(spacings), self.mass)
+            return core + self.remainder(x, y, z)
+
+        return [multiplication(basis, sample)]
 
 
 class Cornell(_AtTheOrigin):

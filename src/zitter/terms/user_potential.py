@@ -14,16 +14,13 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.base import Basis
-from zitter.bases.grid.basis import Grid
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
+from zitter.bases.places import Places
 from zitter.expressions import Expression
 from zitter.hamiltonian import Contribution, Moving
-from zitter.linalg.base import cast_reals
-from zitter.linalg.diagonal import Diagonal
-from zitter.terms.atomic import central_potential
+from zitter.linalg.base import Operator, cast_reals
 from zitter.terms.base import Term, unsupported
 from zitter.terms.potential_files import DATASET, Lattice, check_lattice, read_array
+from zitter.terms.sampling import multiplication
 
 
 class Potential(Term):
@@ -31,9 +28,11 @@ class Potential(Term):
 
         zt.Potential(lambda x, y: x**2 * y**2)              coordinates of the grid's axes, in order
         zt.Potential(expression="0.5*x**2 + 0.1*x*sin(t)")  x, y, z (x1, x2 for two particles), t
+        zt.Potential(expression="-exp(-r)/r")               r on a basis around the origin
         zt.Potential(file="v.h5", dataset="potential")      HDF5, npz, npy or cube, grid-shaped
 
-    A function that needs one argument more than the grid has axes is given the time as the last.
+    A function that needs one argument more than the basis has coordinates is given the time as the
+    last.
     """
 
     function: Callable[..., Any] | None = eqx.field(static=True)
@@ -69,103 +68,105 @@ class Potential(Term):
             self.values = checks.array("file", values)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
-        if isinstance(basis, SphericalBasis | SpinorBasis):
-            return [central_potential(basis, self.central)]
-        if not isinstance(basis, Grid):
-            raise unsupported(self, basis)
+        places = basis.places()
         if self.values is not None:
-            if self.values.shape != basis.shape:
-                raise checks.InputError(
-                    self.source,
-                    f"must have the grid's shape {basis.shape}, but has {self.values.shape}",
-                )
-            if self.lattice is not None:
-                check_lattice(self.lattice, basis)
-            return [Diagonal(self.values, basis.shape)]
-        self._check_names(basis)
-        if self._takes_time(basis):
+            self._check_values(basis, places)
+            return [multiplication(basis, lambda places: self.values, self.source)]
+        self._check_names(places)
+        if self._takes_time(places):
             return [Moving(_MovingPotential(self, basis))]
-        values = self.evaluate(basis)
-        self._check_shape(values, basis)
+        return [multiplication(basis, self._finite, self.source)]
+
+    def sample(self, places: Places, t: Any = None) -> jax.Array:
+        points = [jnp.asarray(x) for x in places.values]
+        if self.expression is not None:
+            named = dict(zip(places.names, points, strict=True))
+            if t is not None:
+                named["t"] = t
+            used = {name: named[name] for name in self.expression.variables_used}
+            values = jnp.asarray(self.expression(**used))
+        else:
+            assert self.function is not None
+            values = jnp.asarray(self.function(*points) if t is None else self.function(*points, t))
+        self._check_shape(values, places)
+        return values
+
+    def _finite(self, places: Places) -> jax.Array:
+        values = self.sample(places)
         if not checks.is_traced(values) and not bool(jnp.all(jnp.isfinite(values))):
             bad = int(jnp.sum(~jnp.isfinite(values)))
+            where = "for 0 < r ≤ rmax" if places.radial else "on the grid"
             raise checks.InputError(
-                self.source, f"must be finite on the grid, but is not at {bad} point(s)"
+                self.source, f"must be finite {where}, but is not at {bad} point(s)"
             )
-        return [Diagonal(values, basis.shape)]
+        return values
 
-    def central(self, r: Any) -> Any:
-        """V(r) on a basis around the origin, where the one coordinate is called r."""
-        wanted = "must be a function of r alone for a basis around the origin"
-        if self.function is not None:
-            needed, most = _arguments(self.function)
-            if needed > 1 or most < 1:
-                raise checks.InputError("function", f"{wanted}, but takes {needed} argument(s)")
-            return self.function(r)
-        if self.expression is None:
-            raise checks.InputError(self.source, f"{wanted}, but holds values on a grid")
-        if set(self.expression.variables_used) - {"r"}:
-            raise checks.InputError("expression", wanted)
-        return self.expression(r=r) if self.expression.variables_used else self.expression()
+    def _check_values(self, basis: Basis, places: Places) -> None:
+        if places.radial:
+            raise checks.InputError(
+                self.source,
+                "must be a function of r alone for a basis around the origin, but holds values on "
+                "a grid",
+            )
+        if self.values.shape != places.shape:
+            raise checks.InputError(
+                self.source,
+                f"must have the grid's shape {places.shape}, but has {self.values.shape}",
+            )
+        if self.lattice is not None:
+            if basis.lattice is None:
+                raise unsupported(self, basis, "values at the points of a lattice need a Grid")
+            check_lattice(self.lattice, [np.ravel(x) for x in places.values])
 
-    def _takes_time(self, grid: Grid) -> bool:
+    def _takes_time(self, places: Places) -> bool:
         if self.expression is not None:
             return "t" in self.expression.variables_used
         assert self.function is not None
         needed, most = _arguments(self.function)
-        if needed > grid.ndim + 1 or most < grid.ndim:
+        count = len(places.names)
+        if needed > count + 1 or most < count:
             raise checks.InputError(
                 "function",
-                f"must take {', '.join(grid.axis_names())}, and t where it changes with time, "
-                f"but takes {needed if needed > grid.ndim else most} argument(s)",
+                f"must take {', '.join(places.names)}, and t where it changes with time, "
+                f"but takes {needed if needed > count else most} argument(s)",
             )
-        return needed == grid.ndim + 1
+        return needed == count + 1
 
-    def _check_shape(self, values: jax.Array, grid: Grid) -> None:
+    def _check_shape(self, values: jax.Array, places: Places) -> None:
         try:
-            fits = np.broadcast_shapes(values.shape, grid.shape) == grid.shape
+            fits = np.broadcast_shapes(values.shape, places.shape) == places.shape
         except ValueError:
             fits = False
         if not fits:
             raise checks.InputError(
                 self.source,
-                f"must give values that fit the grid's shape {grid.shape}, but gives shape "
+                f"must give values that fit the grid's shape {places.shape}, but gives shape "
                 f"{values.shape}",
             )
 
-    def _check_names(self, grid: Grid) -> None:
+    def _check_names(self, places: Places) -> None:
         if self.expression is None:
             return
-        unknown = set(self.expression.variables_used) - {*grid.axis_names(), "t"}
+        unknown = set(self.expression.variables_used) - {*places.names, "t"}
         if unknown:
             raise checks.InputError(
                 "expression",
-                f"must use only {', '.join(grid.axis_names())} and t on this grid, "
+                f"must use only {', '.join(places.names)} and t on this basis, "
                 f"but uses {', '.join(sorted(unknown))}",
             )
-
-    def evaluate(self, grid: Grid, t: Any = None) -> jax.Array:
-        points = [jnp.asarray(x) for p in range(grid.particles) for x in grid.coordinates(p)]
-        if self.expression is not None:
-            named = dict(zip(grid.axis_names(), points, strict=True))
-            if t is not None:
-                named["t"] = t
-            used = {name: named[name] for name in self.expression.variables_used}
-            return jnp.asarray(self.expression(**used))
-        assert self.function is not None
-        return jnp.asarray(self.function(*points) if t is None else self.function(*points, t))
 
 
 class _MovingPotential(eqx.Module):
     """t ↦ V(x, t)."""
 
     term: Potential
-    grid: Grid
+    basis: Basis
 
-    def __call__(self, t: Any, dtype: Any) -> Diagonal:
-        values = self.term.evaluate(self.grid, t)
-        self.term._check_shape(values, self.grid)
-        return cast_reals(Diagonal(values, self.grid.shape), dtype)  # one that absorbs is complex
+    def __call__(self, t: Any, dtype: Any) -> Operator:
+        operator = multiplication(
+            self.basis, lambda places: self.term.sample(places, t), self.term.source
+        )
+        return cast_reals(operator, dtype)  # one that absorbs is complex
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -20,8 +20,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, io, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
+from zitter.bases.edges import Edge
+from zitter.bases.eigen import operators
+from zitter.bases.places import Places
 from zitter.bases.spherical.basis import SphericalBasis
+from zitter.bases.spherical.edges import LastL, Wall
+from zitter.linalg.base import Operator
+from zitter.linalg.diagonal import Diagonal
+
+WHOLE_ATOM = "use FieldFree(), which stands for the whole atom"
 
 
 class EigenBasis(Basis):
@@ -109,6 +117,21 @@ class EigenBasis(Basis):
             )
         return jnp.einsum("lin,ln->li", self.vectors, psi)
 
+    # Spectra. What works with this basis imports it, so it is imported when asked for.
+
+    def channels_of(self, operator=None):
+        """Those of the basis the states were found on."""
+        if operator is not None:
+            return Basis.channels_of(self, operator)
+        if self.parent is None:
+            raise Refused(self, "radial channels", "it was read without its radial functions")
+        return self.parent.channels_of()
+
+    def levels_of(self, operator=None):
+        from zitter.bases.eigen.levels import EigenLevels
+
+        return EigenLevels(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the layout that `read_eigenbasis` describes."""
         variables = {
@@ -122,6 +145,59 @@ class EigenBasis(Basis):
                     np.asarray(blocks), ("pair", "state", "state_above"), "a.u.", f"{name} blocks"
                 )
         io.write(path, io.Dataset(variables, {"kind": "eigenbasis"}))
+
+    # Operators.
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        return (2,)
+
+    def places(self) -> Places:
+        raise Refused(self, "a function of space", WHOLE_ATOM)
+
+    def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
+        raise Refused(self, "the kinetic energy", WHOLE_ATOM)
+
+    def field_free(self) -> Operator:
+        return Diagonal(self.energies, self.shape)
+
+    def position(self, unit: Any) -> Operator:
+        return operators.position(self, unit)
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        return operators.momentum(self, unit)
+
+    def absorber(self, width: float, strength: Callable[[np.ndarray, float], Any]) -> Operator:
+        return operators.absorber(self, width, strength)
+
+    # Measuring and showing.
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        return self._splines().density(self.on_parent(psi))
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        return self._splines().density_axes()
+
+    def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
+        return self._splines().evaluate(self.on_parent(psi), x, y, z)
+
+    def sphere(self, radius: float) -> Operator:
+        raise Refused(
+            self, "a sphere", "populations say what is bound; a sphere needs a SphericalBasis"
+        )
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        last = (LastL(self),) if driven and self.shape[0] > 1 else ()
+        if self.parent is None or self.vectors is None or not open_end:
+            return last
+        scaled = self.parent.complex_scaled
+        return last if scaled else (*last, Wall(self.parent.radial, self.on_parent))
+
+    def _splines(self) -> SphericalBasis:
+        if self.parent is None or self.vectors is None:
+            advice = "the states were read without their radial functions"
+            raise Refused(self, "a function of space", advice)
+        return self.parent
 
     def __repr__(self) -> str:
         gauges = [g for g in ("length", "velocity") if getattr(self, g) is not None]

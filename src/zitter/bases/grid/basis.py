@@ -11,7 +11,7 @@ beyond the end points; with "periodic" the box has length n·h.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -19,7 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
+from zitter.bases.grid import box, measuring, operators, scaling, transfer
+from zitter.bases.places import Places
+from zitter.linalg.base import Operator
+from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
 
@@ -103,8 +108,75 @@ class Grid(Basis):
 
     def sample(self, function) -> jax.Array:
         """ψ from a function of the coordinates, at the grid points (not normalized)."""
-        coordinates = [jnp.asarray(x) for p in range(self.particles) for x in self.coordinates(p)]
+        coordinates = [jnp.asarray(x) for x in self.places().values]
         return jnp.broadcast_to(function(*coordinates), self.shape)
+
+    # Operators.
+
+    @property
+    def lattice(self) -> tuple[float, ...]:
+        return self.spacing
+
+    @property
+    def carries_phase(self) -> bool:
+        return True
+
+    def places(self) -> Places:
+        coordinates = (x for p in range(self.particles) for x in self.coordinates(p))
+        return Places(self.axis_names(), tuple(coordinates), self.particles)
+
+    def multiply(self, values: Any) -> Diagonal:
+        return Diagonal(values, self.shape)
+
+    def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
+        return operators.kinetic(self, mass, order)
+
+    def position(self, unit: Any) -> Diagonal:
+        return operators.position(self, unit)
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        return operators.momentum(self, unit, order)
+
+    def binding(self, operator: Operator) -> Operator | None:
+        """V alone: the kinetic energy commutes with p."""
+        return part_of_kind(operator, Diagonal)
+
+    def depths(self, width: float) -> list[tuple[np.ndarray, float]]:
+        return operators.depths(self, width)
+
+    def mask_depths(self, width: float) -> list[np.ndarray]:
+        return [depth for depth, _ in self.depths(width)]
+
+    def sphere(self, radius: float) -> Diagonal:
+        return operators.sphere(self, radius)
+
+    # Measuring and showing.
+
+    def mean_position(self, psi: jax.Array) -> jax.Array:
+        return measuring.mean_position(self, psi)
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        return jnp.abs(psi) ** 2
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        return self.axes()
+
+    def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> np.ndarray:
+        """By splines through the grid points; on a line y and z, in a plane z, do not count."""
+        if self.particles > 1:
+            raise Refused(self, "a function of one place", "it has several particles")
+        return measuring.interpolated(self, psi, (x, y, z)[: self.ndim])
+
+    # Stationary states.
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    def coarser(self, operator):
+        return transfer.coarser(self, operator)
+
+    def rescaled(self, factor: float) -> Grid:
+        return scaling.scaled_grid(self, factor)
 
 
 def _per_axis(key, value, ndim, check) -> tuple[float, ...]:

@@ -17,10 +17,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sparse
 
 from zitter import checks
+from zitter.bases import angular
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.edges import Edge
+from zitter.bases.places import Places
+from zitter.bases.spherical import box, channels, measuring, operators
+from zitter.bases.spherical.edges import LastL, Wall
+from zitter.bases.spherical.operators import multiply_rows
+from zitter.linalg.base import Operator
+from zitter.linalg.sparse import sparse_bands
 
 
 class SphericalBasis(Basis):
@@ -93,6 +102,78 @@ class SphericalBasis(Basis):
             raise checks.InputError("l", f"must be a channel of the basis, but is ({l}, {m})")
         return self.channels.index((l, m))
 
+    # Operators.
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        return (0, 1, 2) if self.m == "all" else (2,)
+
+    @property
+    def complex_scaled(self) -> bool:
+        return self.radial.scaling is not None
+
+    def places(self) -> Places:
+        return Places(("r",), (self.radial.radius,))
+
+    def multiply(self, values: Any) -> Operator:
+        """V(r), or one row of values for each channel."""
+        return operators.multiply(self, values)
+
+    def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
+        return operators.kinetic(self, mass)
+
+    def position(self, unit: Any) -> Operator:
+        return operators.position(self, unit)
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        return operators.momentum(self, unit)
+
+    def depths(self, width: float) -> list[tuple[np.ndarray, float]]:
+        last = float(np.diff(self.radial.knots).max())
+        return [(operators.depth(self, width, self.radial.points), last)]
+
+    def mask_depths(self, width: float) -> list[np.ndarray]:
+        """Each coefficient at the centre of its spline, the last of which may lie at rmax."""
+        return [np.minimum(operators.depth(self, width, self.radial.centers), 0.999)]
+
+    def sphere(self, radius: float) -> Operator:
+        return operators.sphere(self, radius)
+
+    # Measuring and showing.
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        return measuring.density(self, psi)
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        return {"r": self.radial.centers}
+
+    def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
+        return measuring.values(self, psi, x, y, z)
+
+    def on_sphere(self, psi: jax.Array, radius: float) -> jax.Array:
+        return measuring.on_sphere(self, psi, radius)
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        last = (LastL(self),) if driven and self.shape[0] > 1 else ()
+        wall = (Wall(self.radial),) if open_end and not self.complex_scaled else ()
+        return last + wall
+
+    # Stationary states.
+
+    def sparse_overlap(self):
+        return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
+
+    def stationary(self, operator, n, near):
+        return channels.stationary(self, operator, n, near)
+
+    def box_errors(self, operator, energies, states):
+        return box.box_errors(self, operator, energies, states)
+
+    # Spectra.
+
+    def channels_of(self, operator=None) -> channels.Channels:
+        return channels.channels_of(self, operator)
+
     def __repr__(self) -> str:
         return f"SphericalBasis: l ≤ {self.lmax}, m = {self.m}, {self.radial}"
 
@@ -104,7 +185,7 @@ def _direction(channels, component: int) -> tuple[complex, np.ndarray, np.ndarra
     for (l, m), i in place.items():
         j = place.get((l + 1, m))
         if j is not None:
-            along[i, j] = along[j, i] = cosine(l, m)
+            along[i, j] = along[j, i] = angular.cosine(l, m)
         j = place.get((l + 1, m + 1))
         if j is not None:
             raising[j, i] = -np.sqrt((l + m + 1) * (l + m + 2) / ((2 * l + 1) * (2 * l + 3)))
@@ -121,19 +202,6 @@ def _direction(channels, component: int) -> tuple[complex, np.ndarray, np.ndarra
     rise = l[:, None] - l[None, :]
     centrifugal = np.where(rise == 1, -l[:, None], l[None, :]) * unit
     return complex(factor), unit, centrifugal
-
-
-def cosine(l: int, m: int) -> float:
-    """⟨l+1, m| cos θ |l, m⟩."""
-    return float(np.sqrt(((l + 1) ** 2 - m**2) / ((2 * l + 1) * (2 * l + 3))))
-
-
-def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
-    """matrix · row for each row; a real matrix meets complex rows as twice as many real ones."""
-    if jnp.iscomplexobj(rows) and not jnp.iscomplexobj(matrix):
-        parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]) @ matrix.T
-        return jax.lax.complex(parts[: rows.shape[0]], parts[rows.shape[0] :])
-    return rows @ matrix.T
 
 
 def banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:

@@ -19,16 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, units
-from zitter.bases import angular
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.spinor.kinetic_balance import (
-    allowed,
-    balanced,
-    overlap_bands,
-    polynomial,
-    refined_knots,
-)
+from zitter.bases.edges import Edge
+from zitter.bases.places import Places
+from zitter.bases.spinor import nuclei, operators, values
+from zitter.bases.spinor.edges import LastKappa
+from zitter.bases.spinor.kinetic_balance import allowed, masked, overlap_bands, polynomial
+from zitter.bases.spinor.light import SpinorLight
+from zitter.bases.spinor.momentum import mean_momentum
+from zitter.linalg.base import Operator
+from zitter.linalg.blocks import banded_product
 
 
 class SpinorBasis(Basis):
@@ -163,13 +164,7 @@ class SpinorBasis(Basis):
 
     def radial_values(self, psi: jax.Array, r: Any) -> tuple[jax.Array, jax.Array]:
         """P and Q at the radii r, each (channels, len(r))."""
-        u, slope = (splines(self.radial).evaluate(r, d)[:, : self.radial.n] for d in range(2))
-        slope, ratio = slope / (2 * self.c), u / (2 * self.c * np.asarray(r)[:, None])
-        kappa = jnp.asarray(self.kappas)[:, None]
-        a, b, d = balanced(psi, self.kappas)
-        P = a @ u.T + b @ slope.T - (kappa * b) @ ratio.T
-        Q = b @ u.T + d @ slope.T + (kappa * d) @ ratio.T
-        return P, Q
+        return values.radial_values(self, psi, r)
 
     def spinor_values(self, psi: jax.Array, r: Any, theta: Any) -> tuple[np.ndarray, jax.Array]:
         """m and the four components, ψ_a(r, θ, φ) = Σ_m e^{imφ}/√2π · values[a, m, θ, r].
@@ -177,18 +172,89 @@ class SpinorBasis(Basis):
         `m` runs from −⌈mu_max⌉ to ⌈mu_max⌉; the components are up and down of the upper half of ψ,
         then of the lower half.
         """
-        values = self.radial_values(psi, r)
-        x, edge = np.cos(np.atleast_1d(theta)), round(self.mu_max + 0.5)
-        m = np.arange(-edge, edge + 1)
-        components = []
-        for radial, kappa, phase in ((values[0], self.kappas, 1), (values[1], -self.kappas, 1j)):
-            table = spinor_table(kappa, self.mus, x)  # (2, channels, θ)
-            for spin, shift in enumerate((-0.5, 0.5)):
-                place = np.rint(self.mus + shift).astype(int) + edge
-                sums = jnp.zeros((len(m), len(x), len(r)), jnp.result_type(psi, jnp.complex64))
-                products = table[spin][:, :, None] * (phase * radial / np.asarray(r))[:, None, :]
-                components.append(sums.at[place].add(products))
-        return m, jnp.stack(components)
+        return values.spinor_values(self, psi, r, theta)
+
+    # Operators.
+
+    def places(self) -> Places:
+        return Places(("r",), (operators.points(self),))
+
+    def multiply(self, values: Any) -> Operator:
+        """V(r) on both halves of the spinor."""
+        return operators.multiply(self, values)
+
+    def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
+        raise Refused(self, "the kinetic energy", "use Dirac()")
+
+    def position(self, unit: Any) -> Operator:
+        raise Refused(self, "the position", "Momentum and Ionization are measured on it")
+
+    def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
+        raise Refused(self, "the momentum", "its mean value alone is known, by Momentum()")
+
+    def dirac(self) -> Operator:
+        return operators.dirac(self)
+
+    def travelling_light(self, lmax: int) -> SpinorLight:
+        return SpinorLight(self, lmax)
+
+    @property
+    def light_advice(self) -> str:
+        return "use DiracLight(pulse, lmax)"
+
+    def check_nuclei(self, charges: Any, positions: Any, rms: Any = None, potential: Any = None):
+        nuclei.check(self, float(np.squeeze(charges)), rms, potential)
+
+    def sphere(self, radius: float) -> Operator:
+        return operators.sphere(self, radius)
+
+    # Measuring and showing.
+
+    def mean_momentum(self, psi: jax.Array) -> jax.Array:
+        return mean_momentum(self, psi)
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        return values.density(self, psi)
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        return {"r": self.radial.centers}
+
+    def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> jax.Array:
+        """The four components in front."""
+        return values.at_places(self, psi, x, y, z)
+
+    def kappa_weights(self, psi: jax.Array) -> tuple[np.ndarray, jax.Array]:
+        weights = jnp.sum(jnp.real(jnp.conj(psi) * self.overlap(psi)), axis=1)
+        return self.distinct_kappas, jnp.sum(self.by_kappa(weights[:, None])[..., 0], axis=1)
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        return (LastKappa(self),) if driven and self.kappa_max > 1 else ()
+
+    # Stationary states. What works with this basis imports it, so it is imported when asked for.
+
+    def stationary(self, operator, n, near):
+        from zitter.bases.spinor import states
+
+        return states.stationary(self, operator, n, near)
+
+    def kappa_states(self, operator, kappa):
+        from zitter.bases.spinor import states
+
+        return states.kappa_states(self, operator, kappa)
+
+    # Spectra.
+
+    def levels_of(self, operator=None):
+        from zitter.bases.spinor.levels import levels_of
+
+        if operator is None:
+            raise Refused(self, "field-free levels", "spinor_levels(H) finds those of H")
+        return levels_of(operator, self)
+
+    def plane_waves(self, psi):
+        from zitter.bases.spinor.plane_waves import SpinorWaves
+
+        return SpinorWaves(self, psi)
 
     def __repr__(self) -> str:
         return (
@@ -223,47 +289,6 @@ def _channels(kappa_max: int, mu_max: float, order: str) -> _Channels:
     grouped = np.full(len(distinct) * 2 * most, len(pairs))
     grouped[places] = np.arange(len(pairs))
     return _Channels(kappas, mus, grouped.reshape(len(distinct), -1), places)
-
-
-@functools.lru_cache(maxsize=32)
-def splines(radial: RadialBSplines) -> RadialBSplines:
-    """The splines in use; the last one of these is left out."""
-    knots = refined_knots(radial)[radial.degree : -radial.degree]
-    return RadialBSplines(radial.n + 1, radial.degree, radial.rmax, tuple(map(float, knots)))
-
-
-def spinor_table(kappa: np.ndarray, mu: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """a_κμ Θ_{l,μ−½} and b_κμ Θ_{l,μ+½} at x = cos θ, (2, channels, len(x))."""
-    weights, l = angular.spin_coefficients(kappa, mu), angular.orbital(kappa)
-    table = np.zeros((2, len(kappa), len(x)))
-    for spin, shift in enumerate((-0.5, 0.5)):
-        orders = np.rint(mu + shift).astype(int)
-        for m in np.unique(orders):
-            harmonics = angular.polar_harmonics(int(l.max()), int(m), x)
-            rows = np.nonzero((orders == m) & (l >= abs(m)))[0]
-            table[spin, rows] = weights[spin][rows, None] * harmonics[l[rows] - abs(m)]
-    return table
-
-
-def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
-    """(O row)_j = Σ_k O[j, j + k] row_{j+k} for the last axis; bands (…, 2p + 1, n)."""
-    p, n = bands.shape[-2] // 2, bands.shape[-1]
-    padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
-    terms = [bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1)]
-    return functools.reduce(jnp.add, terms)
-
-
-def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
-    """Matrices (κ, 2p + 1, n) with the rows and columns of unknowns not in use set to zero.
-
-    Only the first two unknowns can be idle, so only rows that reach them change.
-    """
-    p, n = bands.shape[-2] // 2, bands.shape[-1]
-    rows = min(p + 2, n)
-    wide = np.pad(mask, ((0, 0), (p, p)))
-    partner = np.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
-    keep = (mask[:, None, :rows] * partner).astype(bands.dtype)
-    return jnp.asarray(bands).at[:, :, :rows].multiply(keep)
 
 
 def _dense(bands: jax.Array) -> jax.Array:

@@ -5,15 +5,18 @@ O(κ) = o0 + κ o1 + κ² o2 + κ³ o3 with banded matrices o_p: only these are 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.bases.spinor.basis import SpinorBasis, banded_product, masked
-from zitter.bases.spinor.kinetic_balance import polynomial
+from zitter.bases.spinor.kinetic_balance import masked, polynomial
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.blocks import banded_product
+
+if TYPE_CHECKING:
+    from zitter.bases.spinor.basis import SpinorBasis
 
 
 class SpinorBlocks(Operator):

@@ -59,6 +59,19 @@ def allowed(kappa: Any, n: int) -> np.ndarray:
     return mask
 
 
+def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
+    """Matrices (κ, 2p + 1, n) with the rows and columns of unknowns not in use set to zero.
+
+    Only the first two unknowns can be idle, so only rows that reach them change.
+    """
+    p, n = bands.shape[-2] // 2, bands.shape[-1]
+    rows = min(p + 2, n)
+    wide = np.pad(mask, ((0, 0), (p, p)))
+    partner = np.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
+    keep = (mask[:, None, :rows] * partner).astype(bands.dtype)
+    return jnp.asarray(bands).at[:, :, :rows].multiply(keep)
+
+
 @functools.lru_cache(maxsize=32)
 def doublets(radial: RadialBSplines, c: float, points: int) -> Doublets:
     """The degree + 1 splines of each interval, in both blocks, at `points` points."""

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.field_free import FieldFreeLevels
 from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.linalg.base import Operator, Unsupported
@@ -28,7 +29,7 @@ from zitter.linalg.blocks import dense_from_bands
 GROUP = 4  # values of |κ| treated as one rectangle, up to eight groups
 
 
-class SpinorLevels(eqx.Module):
+class SpinorLevels(FieldFreeLevels):
     """Coefficients among levels have the shape of the basis (channels, 2n): level i of (κ, μ).
 
     Unknowns that the basis holds at zero leave empty places behind the levels of a κ.
@@ -57,6 +58,26 @@ class SpinorLevels(eqx.Module):
     def sizes(self) -> np.ndarray:
         """The number of levels of each distinct κ."""
         return self.basis.mask.sum(axis=1).astype(int)
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.basis.distinct_kappas
+
+    @property
+    def c(self) -> float:
+        return self.basis.c
+
+    def populations(self, psi: Any) -> Any:
+        """|⟨κμi|ψ⟩|², summed over μ."""
+        found = np.abs(np.asarray(self.from_splines(jnp.asarray(self.basis.checked(psi))))) ** 2
+        return np.stack([found[self.basis.kappas == kappa].sum(axis=0) for kappa in self.labels])
+
+    def free_part(self, psi: Any, flight: float) -> np.ndarray:
+        """H₀ is diagonal among the levels, so the flight is exact: the box is its only limit."""
+        found = np.asarray(self.from_splines(jnp.asarray(self.basis.checked(psi))))
+        energies = np.asarray(self.per_channel(self.energies))
+        kept = np.where(energies >= 0, found * np.exp(-1j * energies * flight), 0)
+        return np.asarray(self.to_splines(jnp.asarray(kept)))
 
     def per_channel(self, values: jax.Array) -> jax.Array:
         """(distinct κ, …) → (channels, …): every μ of a κ shares its row."""

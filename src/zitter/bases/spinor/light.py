@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.spinor.basis import SpinorBasis, spinor_table
+from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.kinetic_balance import balanced, doublets, unbalanced
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
+
+if TYPE_CHECKING:
+    from zitter.bases.spinor.basis import SpinorBasis
 
 TILE = 8  # intervals that share one product of splines
 WORKSPACE = 2**30  # bytes of the values at (r, θ) that are held at a time
@@ -57,6 +60,20 @@ class SpinorLight(Operator):
         """The same with F given at (θ, r), in the order of `points`."""
         values = jnp.asarray(values, self.splines.dtype).reshape(self.field.shape)
         return eqx.tree_at(lambda o: o.field, self, values)
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """r, (tiles, points), and cos θ at which F is given as (θ, tiles, points)."""
+        return points(self.basis, self.lmax)
+
+    @property
+    def c(self) -> float:
+        """The speed of light."""
+        return self.basis.c
+
+    @property
+    def reach(self) -> float:
+        """The radius up to which there is room for electrons."""
+        return self.basis.radial.rmax
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ those above the middle of the gap, −c².
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,38 +14,52 @@ import scipy.linalg
 
 from zitter import checks
 from zitter.bases.bsplines import dense_matrix
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.bases.spinor.kinetic_balance import overlap_bands, polynomial
-from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Unsupported
+from zitter.linalg.base import Operator, Unsupported
+
+if TYPE_CHECKING:
+    from zitter.bases.spinor.basis import SpinorBasis
+
+HOW = "LAPACK, one κ at a time"
 
 
-def spinor_blocks(H: Hamiltonian) -> tuple[SpinorBasis, SpinorBlocks]:
-    """The basis and the matrices of a Hamiltonian that keeps κ and μ."""
-    if not isinstance(H.basis, SpinorBasis) or not isinstance(H.operator, SpinorBlocks):
-        raise Unsupported(
-            "states of one κ need a SpinorBasis and a Hamiltonian without light; use H.static"
-        )
-    if H.operator.bounded_below:
+def stationary(
+    basis: SpinorBasis, operator: Operator, n: int, near: float | None
+) -> tuple[np.ndarray, Any, str] | None:
+    """One κ at a time, where H keeps κ and μ."""
+    if near is not None:
+        return *nearest_spinors(basis, operator, n, near), HOW
+    if not isinstance(operator, SpinorBlocks):
+        return None
+    return *lowest_electrons(basis, operator, n), HOW
+
+
+def _matrices(operator: Operator) -> np.ndarray:
+    """The coefficients of a Hamiltonian that keeps κ and μ."""
+    if not isinstance(operator, SpinorBlocks):
+        raise Unsupported("states of one κ need a Hamiltonian without light; use H.static")
+    if operator.bounded_below:
         raise Unsupported("states of one κ need the kinetic energy: add Dirac() to the model")
-    return H.basis, H.operator
+    return np.asarray(operator.coefficients)
 
 
-def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:
+def kappa_states(
+    basis: SpinorBasis, operator: Operator, kappa: int
+) -> tuple[np.ndarray, np.ndarray]:
     """All energies of one κ, positrons first, and the states as columns (2n, states); cᵀSc = 1.
 
     The unknowns that this κ does not use are zero, so there may be fewer than 2n states. P is
     positive near the nucleus.
     """
-    basis, operator = spinor_blocks(H)
+    matrices = _matrices(operator)
     place = np.nonzero(basis.distinct_kappas == checks.integer("kappa", kappa))[0]
     if len(place) == 0:
         raise checks.InputError("kappa", f"must be in ±1 … ±{basis.kappa_max}, but is {kappa}")
     used = basis.mask[place[0]] > 0
     matrix, overlap = (
         dense_matrix(polynomial(np.asarray(coefficients), [kappa])[0])[np.ix_(used, used)]
-        for coefficients in (operator.coefficients, overlap_bands(basis.radial, basis.c))
+        for coefficients in (matrices, overlap_bands(basis.radial, basis.c))
     )
     matrix = 0.5 * (matrix + matrix.T)
     # With unit diagonal S is well conditioned, however fine the knots are near the nucleus.
@@ -64,15 +78,14 @@ def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:
     return energies[order], (states * signs)[:, order]
 
 
-def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
+def lowest_electrons(basis: SpinorBasis, operator: Operator, n: int) -> tuple[np.ndarray, Any]:
     """The n lowest electron states over all channels, as arrays of the basis' shape.
 
     Among equal energies of one κ they come as μ = ½, −½, 3/2, …
     """
-    basis, _ = spinor_blocks(H)
     found: list[tuple[float, int, np.ndarray]] = []
     for size in range(1, basis.kappa_max + 1):
-        shell = [item for kappa in (-size, size) for item in _electrons(H, kappa, n)]
+        shell = [item for kappa in (-size, size) for item in _electrons(basis, operator, kappa, n)]
         found = sorted(found + shell, key=lambda item: _rank(basis, *item[:2]))[:n]
         # Energies rise with |κ|: once n states lie below those of this |κ|, no later one can.
         if len(found) == n and found[-1][0] <= min(item[0] for item in shell):
@@ -84,12 +97,13 @@ def lowest_electrons(H: Hamiltonian, n: int) -> tuple[np.ndarray, Any]:
     return _as_arrays(basis, found)
 
 
-def nearest_spinors(H: Hamiltonian, n: int, near: float) -> tuple[np.ndarray, Any]:
+def nearest_spinors(
+    basis: SpinorBasis, operator: Operator, n: int, near: float
+) -> tuple[np.ndarray, Any]:
     """The n states nearest to an energy over all channels, positrons among them."""
-    basis, _ = spinor_blocks(H)
     found: list[tuple[float, int, np.ndarray]] = []
     for kappa in basis.distinct_kappas:
-        energies, vectors = spinor_states(H, int(kappa))
+        energies, vectors = kappa_states(basis, operator, int(kappa))
         for i in np.argsort(np.abs(energies - near))[:n]:
             channels = np.nonzero(basis.kappas == kappa)[0]
             found += [(float(energies[i]), int(channel), vectors[:, i]) for channel in channels]
@@ -109,10 +123,11 @@ def _rank(basis: SpinorBasis, energy: float, channel: int) -> tuple[float, ...]:
     return energy, abs(kappa), kappa, abs(mu), -mu
 
 
-def _electrons(H: Hamiltonian, kappa: int, n: int) -> list[tuple[float, int, np.ndarray]]:
+def _electrons(
+    basis: SpinorBasis, operator: Operator, kappa: int, n: int
+) -> list[tuple[float, int, np.ndarray]]:
     """(energy, channel, coefficients) of the n lowest electron states of one κ, for every μ."""
-    basis, _ = spinor_blocks(H)
-    energies, vectors = spinor_states(H, kappa)
+    energies, vectors = kappa_states(basis, operator, kappa)
     return [
         (float(energies[i]), int(channel), vectors[:, i])
         for i in np.nonzero(energies > -(basis.c**2))[0][:n]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.grid.basis import Grid
-from zitter.eigensolvers.separable import potential_of
-from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Operator
+from zitter.bases.grid.scaling import in_same_box
+from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.spectral import Fourier, Spectral, along_axis
 from zitter.linalg.stencil import Stencil
-from zitter.linalg.sums import Sum, add
+from zitter.linalg.sums import add, diagonal_of, parts_of
+
+if TYPE_CHECKING:
+    from zitter.bases.grid.basis import Grid
 
 
 def interpolation(fine: Grid, coarse: Grid, axis: int) -> np.ndarray:
@@ -44,29 +48,21 @@ def prolong(states: jax.Array, coarse: Grid, fine: Grid) -> jax.Array:
     return states
 
 
-def coarser(H: Hamiltonian) -> Hamiltonian:
-    """H on a grid of about twice the spacing in the same box; V is interpolated."""
-    fine = H.basis
-    assert isinstance(fine, Grid)
+def coarser(fine: Grid, operator: Operator) -> tuple[Grid, Operator, Callable[[Any], Any]]:
+    """(a grid of about twice the spacing in the same box, H there with V interpolated, the way of
+    its states back to the fine grid)."""
     edge = 0 if fine.boundary == "periodic" else 1
-    shape = tuple((n + edge) // 2 - edge for n in fine.shape)
-    spacing = [
-        h * (n + edge) / (m + edge) for h, n, m in zip(fine.spacing, fine.shape, shape, strict=True)
-    ]
-    center = [
-        c if edge else c + 0.5 * (s - h)
-        for c, s, h in zip(fine.center, spacing, fine.spacing, strict=True)
-    ]
-    coarse = Grid(shape, spacing, fine.boundary, center=center, particles=fine.particles)
-    values = potential_of(H)
+    coarse = in_same_box(fine, [(n + edge) // 2 - edge for n in fine.shape])
+    values = diagonal_of(operator)
     for axis in range(fine.ndim):
         matrix = interpolation(coarse, fine, axis)
         # Rows at the boundary reach beyond the last point, where V is continued as a constant.
         values = along_axis(matrix / matrix.sum(axis=1, keepdims=True), values, axis)
-    operator = H.operator
-    parts = operator.parts if isinstance(operator, Sum) else (operator,)
-    kept = [_on(coarse, fine, part) for part in parts if not isinstance(part, Diagonal)]
-    return Hamiltonian(coarse, add([*kept, Diagonal(values, shape)]))
+    kept = [
+        _on(coarse, fine, part) for part in parts_of(operator) if not isinstance(part, Diagonal)
+    ]
+    there = add([*kept, Diagonal(values, coarse.shape)])
+    return coarse, there, lambda states: prolong(states, coarse, fine)
 
 
 def _on(coarse: Grid, fine: Grid, part: Operator) -> Operator:
@@ -89,4 +85,7 @@ def _on(coarse: Grid, fine: Grid, part: Operator) -> Operator:
             even = isinstance(part.transform, Fourier)
             return Spectral(part.transform, symbols, coarse.shape, even or part.even)
         case _:
-            return part
+            raise Unsupported(
+                f"{type(part).__name__} has no coarser form: coarse_levels needs a kinetic energy "
+                "of differences or of waves"
+            )

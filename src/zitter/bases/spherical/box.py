@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Operator
 from zitter.linalg.blocks import RadialBlocks
+
+if TYPE_CHECKING:
+    from zitter.bases.spherical.basis import SphericalBasis
 
 POWERS = 4  # of r − rmax in the potential near the wall
 MARGIN = 1.05  # the formula is of first order in the shift: it was off by 2 % at most, or too high
 LEAST_HEIGHT = 1e-3  # hartree of V − E: where a state is not bound, it decays slowly at best
 
 
-def radial_box_errors(
-    H: Hamiltonian, energies: Any, states: Any
+def box_errors(
+    basis: SphericalBasis, operator: Operator, energies: Any, states: Any
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(energy shifts by the wall at rmax, radial densities |P|² in the last interval), or None.
 
     The wall pushes with P′²/2m, and beyond it P would have fallen as e^{−κr}, κ = √(2m(V − E)), so
     that E(box) − E(∞) = P′²/(4mκ). None where no wall or nothing but the wall binds.
     """
-    basis, operator = H.basis, H.operator
-    if not isinstance(basis, SphericalBasis) or not isinstance(operator, RadialBlocks):
+    if not isinstance(operator, RadialBlocks) or not operator.hermitian:
         return None
     radial, bands = basis.radial, np.asarray(operator.bands)
     if radial.outer != "zero" or radial.scaling is not None:

@@ -28,10 +28,10 @@ def nearest(matrix: Any, metric: Any, n: int, sigma: float) -> tuple[np.ndarray,
         energies, vectors = scipy.linalg.eigh(_dense(matrix), _dense(metric))
         return _kept(energies, vectors, n, sigma)
     try:
-        solve = _factorized(matrix, metric, sigma)
+        solve = factorized(matrix, metric, sigma)
     except RuntimeError:  # σ is an eigenvalue to the last bit
         sigma += 1e-8 * (1 + abs(sigma))
-        solve = _factorized(matrix, metric, sigma)
+        solve = factorized(matrix, metric, sigma)
     energies, vectors = _lanczos(matrix, metric, n, sigma, solve, np.zeros((size, 0)))
     while True:
         energy, vector = _lanczos(matrix, metric, 1, sigma, solve, vectors)
@@ -74,7 +74,7 @@ def _lanczos(matrix, metric, n: int, sigma: float, solve: Callable, known: np.nd
     return energies, vectors @ mix
 
 
-def _factorized(matrix: Any, metric: Any, sigma: float) -> Callable[[np.ndarray], np.ndarray]:
+def factorized(matrix: Any, metric: Any, sigma: complex) -> Callable[[np.ndarray], np.ndarray]:
     """v ↦ (H − σS)⁻¹v."""
     if sparse.issparse(matrix):
         identity = sparse.identity(matrix.shape[0])

@@ -1,4 +1,4 @@
-"""What is measured on a `SpinorBasis`: weights of each κ, ⟨p⟩, the probability within a sphere.
+"""⟨−i∇⟩ of a spinor.
 
 The gradient acts on r⁻¹P(r)X as f (N d/dr + K/r), N the unit vector between harmonics of X, with
 K = −(l + 1)N from l to l + 1 and K = lN from l to l − 1; spins are kept.
@@ -7,60 +7,17 @@ K = −(l + 1)N from l to l + 1 and K = lN from l to l − 1; spins are kept.
 from __future__ import annotations
 
 import functools
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases import angular
-from zitter.bases.spherical.basis import cosine
-from zitter.bases.spinor.basis import SpinorBasis
-from zitter.bases.spinor.blocks import SpinorBlocks
-from zitter.bases.spinor.kinetic_balance import Doublets, doublets, potential_bands
-from zitter.observables.base import Observable, require_basis
+from zitter.bases.spinor.kinetic_balance import Doublets, doublets
 
-
-class KappaPopulations(Observable):
-    """The weight of each κ = −1, 1, −2, 2, … in ⟨ψ|ψ⟩, summed over μ.
-
-    The last ones tell whether kappa_max was large enough.
-    """
-
-    every: int = eqx.field(static=True, default=1)
-    name: ClassVar[str] = "kappa_populations"
-    long_name: ClassVar[str] = "weight of each kappa"
-    units: ClassVar[str] = "1"
-
-    def prepare(self, H, eigenstates):
-        require_basis(self, H, SpinorBasis)
-        return self
-
-    def evaluate(self, H, psi, t):
-        assert isinstance(H.basis, SpinorBasis)
-        weights = jnp.sum(jnp.real(jnp.conj(psi) * H.basis.overlap(psi)), axis=1)
-        return jnp.sum(H.basis.by_kappa(weights[:, None])[..., 0], axis=1)
-
-    def dims(self, H):
-        assert isinstance(H.basis, SpinorBasis)
-        return (("kappa", H.basis.distinct_kappas),)
-
-
-def inside(basis: SpinorBasis, psi: jax.Array, radius: float) -> jax.Array:
-    """The probability within a sphere; its radius is moved to the nearest knot."""
-    knots = np.asarray(basis.radial.knots)
-    edge = float(knots[np.argmin(np.abs(knots - radius))])
-    weights = SpinorBlocks(_sphere(basis.radial, basis.c, edge), basis)
-    weights = weights.astype(jnp.finfo(psi.dtype).dtype)
-    return jnp.real(jnp.vdot(psi, weights.apply(psi)))
-
-
-@functools.lru_cache(maxsize=32)
-def _sphere(radial, c: float, edge: float) -> np.ndarray:
-    with jax.ensure_compile_time_eval():
-        r = doublets(radial, c, radial.degree + 4).r
-        return np.asarray(potential_bands(radial, c, (r < edge).astype(float)))
+if TYPE_CHECKING:
+    from zitter.bases.spinor.basis import SpinorBasis
 
 
 def mean_momentum(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
@@ -160,7 +117,7 @@ def _unit(l: int, m: int, l2: int, m2: int, component: int) -> float:
     if abs(m) > l or abs(m2) > l2:
         return 0.0
     if component == 2:
-        return cosine(min(l, l2), m) if m == m2 else 0.0
+        return angular.cosine(min(l, l2), m) if m == m2 else 0.0
     sign = 1 if component == 0 or m > m2 else -1
     return 0.5 * sign * (_raised(l, l2, m2) if m == m2 + 1 else _raised(l2, l, m))
 

@@ -1,0 +1,144 @@
+"""A Hamiltonian that does not couple channels: its radial matrices, and their eigenstates
+
+H_l c = E S c      with banded H_l and S, one problem for each l
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zitter import checks
+from zitter.bases.bsplines import RadialBSplines, dense_matrix
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.shift_invert import nearest
+from zitter.linalg.sparse import sparse_bands
+
+if TYPE_CHECKING:
+    from zitter.bases.eigen.basis import EigenBasis
+    from zitter.bases.spherical.basis import SphericalBasis
+
+
+@dataclasses.dataclass(frozen=True)
+class Channels:
+    """The rows of coefficients of a `SphericalBasis`, and H₀ in each where there is one."""
+
+    basis: SphericalBasis
+    matrices: np.ndarray | None  # bands of H_l, (channels, 2p + 1, n)
+
+    @property
+    def radial(self) -> RadialBSplines:
+        """The functions P(r) are expanded in; their overlap has bands `radial.overlap`."""
+        return self.basis.radial
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """(l, m) of each channel."""
+        return self.basis.channels
+
+    @property
+    def l(self) -> np.ndarray:  # noqa: E743
+        return self.basis.l
+
+    @property
+    def one_m(self) -> bool:
+        """Whether channels differ in l only, so that neighbors in l are neighboring rows."""
+        return self.basis.m != "all"
+
+    @property
+    def cosine(self) -> np.ndarray:
+        """⟨l m| cos θ |l′ m′⟩ between channels."""
+        return self.basis.direction(2)[1]
+
+    @property
+    def bands(self) -> np.ndarray:
+        if self.matrices is None:
+            raise Unsupported("radial matrices need a Hamiltonian")
+        return self.matrices
+
+    def states(self, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest `count` (default: all) energies (channels, count) and states
+        (channels, n, count) of each channel, with cᵀSc = 1 and P(r) > 0 near the origin.
+        """
+        n = self.radial.n
+        count = n if count is None else checks.integer("count", count, 1, n)
+        overlap = dense_matrix(self.radial.overlap)
+        # LAPACK finds all states by divide and conquer faster than an eighth of them one by one.
+        few = 8 * count < n
+        how: dict[str, Any] = {"subset_by_index": (0, count - 1)} if few else {"driver": "gvd"}
+        found: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        order = []
+        for bands in self.bands:
+            key = bands.tobytes()  # channels that differ in m only share their matrix
+            order.append(key)
+            if key not in found:
+                matrix = dense_matrix(bands)
+                matrix = 0.5 * (matrix + matrix.T)
+                states = scipy.linalg.eigh(matrix, overlap, **how)[1][:, :count]
+                found[key] = _refined(matrix, overlap, states)
+        energies, states = zip(*(found[key] for key in order), strict=True)
+        return np.stack(energies), np.stack(states)
+
+    def lowest(self, n: int) -> tuple[np.ndarray, Any]:
+        """The n lowest states over all channels, as arrays of the basis' shape."""
+        energies, vectors = self.states(min(n, self.radial.n))
+        return self._selected(energies, vectors, np.argsort(energies, axis=None)[:n])
+
+    def nearest(self, n: int, near: float) -> tuple[np.ndarray, Any]:
+        """The n states nearest to an energy over all channels, by shift-invert in each."""
+        overlap = sparse_bands(self.radial.overlap)
+        found = [
+            nearest(sparse_bands(bands), overlap, min(n, self.radial.n), near)
+            for bands in self.bands
+        ]
+        energies, vectors = (np.stack(kind) for kind in zip(*found, strict=True))
+        chosen = np.argsort(np.abs(energies - near), axis=None)[:n]
+        return self._selected(energies, vectors, chosen[np.argsort(energies.ravel()[chosen])])
+
+    def _selected(self, energies, vectors, chosen: np.ndarray) -> tuple[np.ndarray, Any]:
+        channel, index = np.unravel_index(chosen, energies.shape)
+        states = np.zeros((len(chosen), *self.basis.shape))
+        states[np.arange(len(chosen)), channel] = vectors[channel, :, index]
+        return energies[channel, index], jnp.asarray(states)
+
+    def eigenbasis(self, states: int | None, energy_max: float | str | None) -> EigenBasis:
+        """The basis of the lowest `states` eigenstates of each l, or of all up to `energy_max`."""
+        # A basis of eigenstates knows the one it comes from, so that is imported first.
+        from zitter.bases.eigen.making import eigenbasis
+
+        return eigenbasis(self, states, energy_max)
+
+
+def channels_of(basis: SphericalBasis, operator: Operator | None) -> Channels:
+    if operator is None:
+        return Channels(basis, None)
+    if not isinstance(operator, RadialBlocks):
+        raise Unsupported("radial channels need a Hamiltonian without light; use H.static")
+    return Channels(basis, np.asarray(operator.bands))
+
+
+def stationary(
+    basis: SphericalBasis, operator: Operator, n: int, near: float | None
+) -> tuple[np.ndarray, Any, str] | None:
+    """One channel at a time, where none are coupled."""
+    if not isinstance(operator, RadialBlocks):
+        return None
+    channels = channels_of(basis, operator)
+    if near is None:
+        return *channels.lowest(n), "LAPACK, one channel at a time"
+    return *channels.nearest(n, near), f"shift-invert near {near:g} hartree"
+
+
+def _refined(matrix: np.ndarray, overlap: np.ndarray, states: np.ndarray):
+    """Rayleigh quotients: their error is the square of the states' error."""
+    norms = np.einsum("in,in->n", states, overlap @ states)
+    states = states / np.sqrt(norms)
+    # The first coefficient that is not noise decides the sign.
+    large = np.argmax(np.abs(states) > 1e-8 * np.abs(states).max(axis=0), axis=0)
+    states = states * np.sign(states[large, np.arange(states.shape[1])])
+    return np.einsum("in,in->n", states, matrix @ states), states

@@ -1,0 +1,132 @@
+"""Central potentials, r and ∇ between radial functions times harmonics.
+
+    r·u = r ⊗ N_u        u·∇ = (d/dr) ⊗ N_u + (1/r) ⊗ K_u        on radial functions P(r) = rR(r)
+
+with the angular matrices of `SphericalBasis.direction`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.bases.bsplines import RadialBSplines
+from zitter.linalg.base import Operator, Unsupported
+from zitter.linalg.blocks import AngularCoupling, RadialBlocks
+from zitter.linalg.sums import add
+
+if TYPE_CHECKING:
+    from zitter.bases.spherical.basis import SphericalBasis
+
+
+@functools.lru_cache(maxsize=64)
+def radial_bands(radial: RadialBSplines, kind: str, edge: float = 0.0) -> np.ndarray:
+    """Bands that are needed again and again: "r", "1/r", "d/dr", 1 within `edge`, 1 beyond it."""
+    with jax.ensure_compile_time_eval():
+        match kind:
+            case "r":
+                bands = radial.matrix(lambda r: r)
+            case "1/r":
+                bands = radial.matrix(lambda r: 1 / r)
+            case "d/dr":
+                bands = radial.matrix(1.0, 0, 1)
+            case "within":
+                bands = radial.matrix(1.0 * (radial.points < edge), hermitian=True)
+            case _:
+                bands = radial.matrix(1.0 * (radial.points > edge), hermitian=True)
+        return np.asarray(bands)
+
+
+def radial_blocks(basis: SphericalBasis, bands: Any, hermitian: bool = True) -> RadialBlocks:
+    """The same radial matrix in each channel, or one for each."""
+    full = jnp.broadcast_to(bands, (basis.shape[0], *jnp.shape(bands)[-2:]))
+    return RadialBlocks(full, hermitian and not basis.complex_scaled)
+
+
+def kinetic(basis: SphericalBasis, mass: Any) -> RadialBlocks:
+    """(½ ∫ B′B′ dr + l(l+1)/2r²)/m in each channel."""
+    radial, l = basis.radial, basis.l[:, None, None]
+    centrifugal = radial.matrix(lambda r: 0.5 / r**2)
+    bands = 0.5 * radial.matrix(1.0, 1, 1) + l * (l + 1) * centrifugal
+    return radial_blocks(basis, bands / mass)
+
+
+def multiply(basis: SphericalBasis, values: Any) -> RadialBlocks:
+    """V(r) in every channel, or one row of values for each."""
+    check_finite(values)
+    matrix = basis.radial.matrix
+    bands = matrix(values) if np.ndim(values) < 3 else jax.lax.map(matrix, jnp.asarray(values))
+    return radial_blocks(basis, bands, not jnp.iscomplexobj(values))
+
+
+def check_finite(values: Any) -> None:
+    if not checks.is_traced(values) and not np.all(np.isfinite(np.asarray(values))):
+        raise checks.InputError("potential", "must be finite for 0 < r ≤ rmax, but is not")
+
+
+def position(basis: SphericalBasis, unit: Any) -> Operator:
+    """u·r."""
+    bands = jnp.asarray(radial_bands(basis.radial, "r"))[None]
+    return add(
+        AngularCoupling(bands, u * N[None], phase, not basis.complex_scaled)
+        for u, phase, N, _ in _directions(basis, unit)
+    )
+
+
+def momentum(basis: SphericalBasis, unit: Any) -> Operator:
+    """u·p = −i u·∇."""
+    if basis.radial.outer == "free":
+        raise Unsupported('momentum needs splines that vanish at rmax: outer = "zero"')
+    bands = jnp.stack([radial_bands(basis.radial, kind) for kind in ("d/dr", "1/r")])
+    return add(
+        AngularCoupling(bands, u * np.stack([N, K]), -1j * phase, not basis.complex_scaled)
+        for u, phase, N, K in _directions(basis, unit)
+    )
+
+
+def _directions(basis: SphericalBasis, unit: Any) -> list[tuple[float, complex, Any, Any]]:
+    if basis.m != "all":
+        require_along_z(unit)
+    return [(u, *basis.direction(c)) for c, u in enumerate(np.asarray(unit, float)) if u != 0]
+
+
+def require_along_z(unit: Any) -> None:
+    if np.any(np.asarray(unit)[:2]):
+        raise Unsupported(
+            'light off the z axis couples different m: use SphericalBasis(…, m="all"), '
+            "or polarize along z"
+        )
+
+
+def sphere(basis: SphericalBasis, radius: float) -> RadialBlocks:
+    """1 within a sphere; its radius is moved to the nearest knot."""
+    bands = radial_bands(basis.radial, "within", nearest_knot(basis.radial, radius))
+    return radial_blocks(basis, jnp.asarray(bands))
+
+
+def nearest_knot(radial: RadialBSplines, radius: float) -> float:
+    knots = np.asarray(radial.knots)
+    return float(knots[np.argmin(np.abs(knots - radius))])
+
+
+def depth(basis: SphericalBasis, width: float, r: np.ndarray) -> np.ndarray:
+    """0 up to rmax − width, rising to 1 at rmax."""
+    rmax = basis.radial.rmax
+    if width >= rmax or basis.complex_scaled:
+        raise checks.InputError(
+            "width", f"must be below rmax ({rmax:g}) on a real coordinate, but is {width:g}"
+        )
+    return np.clip((r - (rmax - width)) / width, 0.0, 1.0)
+
+
+def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
+    """matrix · row for each row; a real matrix meets complex rows as twice as many real ones."""
+    if jnp.iscomplexobj(rows) and not jnp.iscomplexobj(matrix):
+        parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]) @ matrix.T
+        return jax.lax.complex(parts[: rows.shape[0]], parts[rows.shape[0] :])
+    return rows @ matrix.T
