@@ -161,6 +161,7 @@ def by_elements(blocks: jax.Array) -> jax.Array:
     return along_xi(blocks, jnp.eye(size, dtype=blocks.dtype)[:, None])[:, 0]
 
 
+@jax.jit
 def largest(
     scale: jax.Array, xi: jax.Array, eta: jax.Array, nodes: tuple[Any, Any] | None = None
 ) -> jax.Array:
