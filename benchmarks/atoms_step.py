@@ -35,7 +35,7 @@ from common import arguments, finish, record
 
 import zitter as zt
 from zitter.bases.bsplines import breakpoints
-from zitter.bases.spherical.basis import multiply_rows
+from zitter.linalg.pairs import times_rows
 from zitter.linalg.radial_solver import RadialSolver
 
 REFERENCE_MS = 1.5
@@ -94,7 +94,7 @@ def parts_ms(basis, psi):
         return best
 
     solve = time_of(lambda x, s: s.solve(x), solver)
-    product = time_of(lambda x, m: multiply_rows(m, x), matrix)
+    product = time_of(lambda x, m: times_rows(x, m.T), matrix)
     return solve, product
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import BSpline
 
 import zitter as zt
-from zitter.bases.bsplines import dense_matrix
+from zitter.linalg.bands import host_dense
 
 KNOTS = {
     "linear": {},
@@ -51,7 +51,7 @@ def test_integrals_are_exact_for_polynomials_and_inverse_powers():
     c = np.asarray(radial.project(lambda r: r * (10 - r)))
 
     def integral(bands):
-        return c @ dense_matrix(bands) @ c
+        return c @ host_dense(bands) @ c
 
     assert integral(radial.overlap) == pytest.approx(10**5 / 30, rel=1e-13)
     assert integral(radial.matrix(lambda r: 1 / r)) == pytest.approx(10**4 / 12, rel=1e-13)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.bases.bsplines import dense_matrix
+from zitter.linalg.bands import host_dense
 
 RADIAL = zt.RadialBSplines(24, 5, 16.0, "graded", first=0.3, grading=5.0)
 ALL = zt.SphericalBasis(RADIAL, 2, m="all")
@@ -38,7 +38,7 @@ def test_position_and_momentum_commute_to_i():
     psi[0] = RADIAL.project(lambda r: r**2 * np.exp(-r))
     psi[2] = 0.5j * RADIAL.project(lambda r: r**3 * np.exp(-r))
     psi = psi.reshape(-1)
-    overlap = np.kron(np.eye(ALL.shape[0]), dense_matrix(RADIAL.overlap))
+    overlap = np.kron(np.eye(ALL.shape[0]), host_dense(RADIAL.overlap))
     norm = np.real(psi.conj() @ overlap @ psi)
     for a in range(3):
         for b in range(3):
@@ -64,7 +64,7 @@ def test_inner_product_overlap_and_its_inverse():
     rng = np.random.default_rng(1)
     psi = jnp.asarray(rng.normal(size=basis.shape) + 1j * rng.normal(size=basis.shape))
     np.testing.assert_allclose(basis.solve_overlap(basis.overlap(psi)), psi, atol=1e-9)
-    dense = dense_matrix(RADIAL.overlap)
+    dense = host_dense(RADIAL.overlap)
     expected = sum(np.vdot(row, dense @ row) for row in np.asarray(psi))
     assert complex(basis.inner(psi, psi)) == pytest.approx(expected, rel=1e-13)
     hydrogen = jnp.zeros(basis.shape).at[0].set(RADIAL.project(lambda r: 2 * r * np.exp(-r)))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.bases.bsplines import dense_matrix
 from zitter.bases.spinor import solver as spinor_solver
 from zitter.bases.spinor.solver import SpinorSolver
+from zitter.linalg.bands import host_dense
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_solution_of_the_implicit_step(kappa_max, mu_max):
     found = eqx.filter_jit(SpinorSolver.solve)(solver, jnp.asarray(rhs))
     for k, kappa in enumerate(basis.distinct_kappas):
         rows = np.nonzero(basis.kappas == kappa)[0]
-        exact = np.linalg.solve(dense_matrix(bands[k]), rhs[rows].T).T
+        exact = np.linalg.solve(host_dense(bands[k]), rhs[rows].T).T
         # M has condition 1e5: Δt/2 ‖H₀‖ ~ 10, times that of S.
         np.testing.assert_allclose(found[rows], exact, atol=1e-11 * np.abs(exact).max())

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.bases.bsplines import dense_matrix
 from zitter.bases.spinor.kinetic_balance import dirac_bands, doublets, overlap_bands
+from zitter.linalg.bands import host_dense
 
 
 def random_state(basis, seed=0):
@@ -67,7 +67,7 @@ def test_matrices_are_polynomials_in_kappa(basis):
         H[place] += c * (coupling + coupling.T) - 2 * c**2 * (q.T * w) @ q
     for bands, exact in ((overlap_bands, S), (dirac_bands, H)):
         coefficients = bands(basis.radial, c)
-        total = dense_matrix(sum(kappa**power * o for power, o in enumerate(coefficients)))
+        total = host_dense(sum(kappa**power * o for power, o in enumerate(coefficients)))
         inner = exact[2:-4, 2:-4]
         scale = np.abs(inner[2:, 2:]).max()  # the first spline is not for this κ
         np.testing.assert_allclose(total[2:, 2:], inner[2:, 2:], atol=1e-13 * scale)

@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 from zitter import runtime
-from zitter.linalg.blocks import (
-    AngularCoupling,
-    DipoleBlocks,
-    RadialBlocks,
-    dense_from_bands,
-)
+from zitter.linalg.bands import dense_from_bands
+from zitter.linalg.blocks import AngularCoupling, DipoleBlocks, RadialBlocks
 from zitter.linalg.channel_matrices import ChannelMatrices
 from zitter.linalg.kernels import block_tridiagonal
 from zitter.linalg.radial_solver import RadialSolver

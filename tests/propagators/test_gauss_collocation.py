@@ -15,9 +15,9 @@ import scipy.sparse.linalg
 
 import zitter as zt
 from systems.kronecker import assembled
+from zitter.bases.spinor import implicit
 from zitter.bases.spinor.levels import SpinorLevels, levels_of
-from zitter.propagators import gauss_collocation
-from zitter.propagators.bicgstab import bicgstab
+from zitter.linalg.bicgstab import bicgstab
 
 RADIAL = zt.RadialBSplines(18, 6, 5.0)
 PULSE = zt.SineSquared(
@@ -158,7 +158,7 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, dipole, monkeypatch
         levels = levels_of(*arguments)
         return eqx.tree_at(lambda x: x.vectors, levels, tuple(-v for v in levels.vectors))
 
-    monkeypatch.setattr(gauss_collocation, "levels_of", turned)
+    monkeypatch.setattr(implicit, "levels_of", turned)
     options["checkpoint"] = elsewhere
     other = zt.evolve(H, psi, (0.0, END), END / 120, method, resume=True, **options)
     assert float(H.basis.norm(other.final - whole.final)) < 1e-10

@@ -20,10 +20,11 @@ import numpy as np
 import scipy.sparse
 
 from zitter.bases import angular
-from zitter.bases.spinor.basis import SpinorBasis, banded_product
+from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.bases.spinor.kinetic_balance import allowed, doublets, integrals
 from zitter.bases.spinor.light import SpinorLight, angles
+from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 
 

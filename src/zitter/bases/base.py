@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +23,7 @@ from zitter.bases.edges import Edge
 from zitter.bases.field_free import FieldFreeLevels
 from zitter.bases.places import Places
 from zitter.bases.plane_waves import PlaneWaves
+from zitter.bases.split import LightSplit, diagonal_split
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import (
@@ -237,11 +238,22 @@ class Basis(eqx.Module):
         if self.size > DENSE_STEPS:
             raise Unsupported(reason)
         overlap = None if self.orthonormal else jnp.asarray(dense_overlap(self))
-        return DenseResolvents(operator.as_matrix(), overlap, self.overlap)
+        return DenseResolvents(operator.as_matrix(), overlap)
 
-    def light_split(self, H: Any, t: float) -> Any:
-        """Kicks e^{−iθ E·r} by light in length gauge, between implicit steps (`AngularSplit`)."""
-        raise Refused(self, "AngularSplit", "it needs light that is diagonal; use CrankNicolson")
+    def factored_resolvents(self, operator: Operator) -> Resolvents:
+        """The same by factors among the splines of a basis too large to diagonalize."""
+        raise Refused(
+            self, "SplineCrankNicolson", "it needs a SpinorBasis; elsewhere use CrankNicolson"
+        )
+
+    def light_split(self, atom: Operator, lights: Sequence[Operator]) -> LightSplit:
+        """Kicks e^{−iθO} by each of the operators that fields multiply, beside implicit steps of
+        the field-free part (`AngularSplit`)."""
+        if not self.orthonormal:
+            raise Refused(
+                self, "AngularSplit", "it needs light that is diagonal; use CrankNicolson"
+            )
+        return diagonal_split(lights)
 
     # Stationary states.
 

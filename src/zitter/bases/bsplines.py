@@ -21,6 +21,7 @@ import scipy.linalg
 from scipy.optimize import brentq
 
 from zitter import checks, runtime
+from zitter.linalg.bands import host_dense
 
 Spacing = Literal["linear", "exponential", "graded"]
 
@@ -242,19 +243,8 @@ def _overlaps(radial: RadialBSplines) -> _Overlaps:
     with jax.ensure_compile_time_eval():
         bands = np.asarray(radial.matrix())
         hermitian = np.real(np.asarray(radial.matrix(hermitian=True)))
-    dense = dense_matrix(bands)
+    dense = host_dense(bands)
     return _Overlaps(bands, hermitian, scipy.linalg.inv(dense))
-
-
-def dense_matrix(bands: Any) -> np.ndarray:
-    """The full matrix of bands[p + k, j] = O[j, j + k]."""
-    bands = np.asarray(bands)
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    matrix = np.zeros((n, n), bands.dtype)
-    for k in range(-min(p, n - 1), min(p, n - 1) + 1):
-        row = np.arange(max(0, -k), min(n, n - k))
-        matrix[row, row + k] = bands[p + k, row]
-    return matrix
 
 
 def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from zitter.cli import memory
 from zitter.cli.running import keep_compiled_programs
 from zitter.cli.showing import print_json, table
 
-OPTIONAL = ("matplotlib", "xarray", "h5netcdf", "jax_triton", "cupy", "numba", "optax", "pyscf")
+OPTIONAL = ("matplotlib", "xarray", "h5netcdf", "jax_triton", "cupy", "numba", "pyscf")
 
 
 def doctor(as_json: bool) -> int:

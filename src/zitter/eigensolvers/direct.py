@@ -11,6 +11,7 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.eigensolvers.base import Eigensolver
 from zitter.eigensolvers.matrices import DENSE_LIMIT, dense_matrix, dense_metric, matrices
+from zitter.linalg.bands import lapack_upper
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.shift_invert import nearest
@@ -96,15 +97,6 @@ def _banded(bands: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         )
     else:
         energies, vectors = scipy.linalg.eig_banded(
-            _upper(bands), select="i", select_range=(0, n - 1)
+            lapack_upper(bands), select="i", select_range=(0, n - 1)
         )
     return np.asarray(energies), np.asarray(vectors)
-
-
-def _upper(bands: np.ndarray) -> np.ndarray:
-    """LAPACK's upper form a[p + i − j, j] = H[i, j] from bands[p + k, j] = H[j, j + k]."""
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    upper = np.zeros((p + 1, n), bands.dtype)
-    for k in range(p + 1):
-        upper[p - k, k:] = bands[p + k, : n - k]
-    return upper

@@ -1,7 +1,4 @@
-"""Banded matrices of one-dimensional problems, stored by diagonals.
-
-bands[p + k, j] = O[j, j + k],  −p ≤ k ≤ p        (entries outside the matrix are zero)
-"""
+"""Banded matrices of one-dimensional problems, stored by diagonals as in `bands.py`."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.linalg.base import Operator, keeps_hermitian, one_axis, real_like, total
-from zitter.linalg.sparse import sparse_bands
+from zitter.linalg.bands import banded_product, dense_from_bands, sparse_bands
+from zitter.linalg.base import Operator, keeps_hermitian, one_axis, real_like
 
 
 class Banded(Operator):
@@ -39,9 +36,7 @@ class Banded(Operator):
         return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        p, n = self.half_width, self.shape[0]
-        padded = jnp.pad(psi, p)
-        return total(self.bands[p + k] * padded[p + k : p + k + n] for k in range(-p, p + 1))
+        return banded_product(self.bands, psi)
 
     def scaled(self, factor: Any) -> Banded:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
@@ -78,10 +73,4 @@ class Banded(Operator):
         return one_axis(self)
 
     def as_matrix(self) -> jax.Array:
-        p, n = self.half_width, self.shape[0]
-        matrix = jnp.zeros((n, n), self.bands.dtype)
-        for k in range(-p, p + 1):
-            band = self.bands[p + k]
-            values = band[: n - k] if k >= 0 else band[-k:]
-            matrix = matrix + jnp.diag(values, k)
-        return matrix
+        return dense_from_bands(self.bands)

@@ -14,6 +14,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zitter.linalg.base import Solver
+
 
 class Level(eqx.Module):
     """One round of the reduction: what turns odd rows into even ones, and back."""
@@ -25,7 +27,7 @@ class Level(eqx.Module):
     after: jax.Array  # … after them
 
 
-class BandedSolver(eqx.Module):
+class BandedSolver(Solver):
     """Factors of a banded matrix M; `solve(rhs)` gives M⁻¹ rhs."""
 
     tridiagonal: tuple[jax.Array, jax.Array, jax.Array] | None

@@ -60,6 +60,11 @@ class Operator(eqx.Module):
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """Numbers (low, high) that enclose the spectrum of a Hermitian operator."""
 
+    def strength(self) -> jax.Array:
+        """A bound of |⟨ψ|O|ψ⟩|/⟨ψ|ψ⟩, here for orthonormal coefficients."""
+        parts = [self] if self.hermitian else [self, self.scaled(1j)]
+        return total(jnp.maximum(*map(jnp.abs, part.bounds())) for part in parts)
+
     @property
     def size(self) -> int:
         return math.prod(self.shape)
@@ -120,6 +125,14 @@ def one_axis(operator: Operator) -> list[np.ndarray]:
     if len(operator.shape) == 1:
         return [np.real(np.asarray(operator.as_matrix()))]
     return Operator.axis_matrices(operator)
+
+
+class Solver(eqx.Module):
+    """Factors of one matrix M."""
+
+    @abc.abstractmethod
+    def solve(self, image: jax.Array) -> jax.Array:
+        """M⁻¹ of what an operator made of a state."""
 
 
 def total(terms: Iterable[Any]) -> Any:

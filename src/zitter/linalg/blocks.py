@@ -15,24 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
 
+from zitter.linalg.bands import banded_product, dense_from_bands, sparse_bands
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 from zitter.linalg.kernels import block_tridiagonal
-from zitter.linalg.sparse import sparse_bands
-
-
-def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
-    """(O row)_j = Σ_k O[j, j + k] row_{j+k} for the last axis; bands (…, 2p + 1, n)."""
-    p, n = bands.shape[-2] // 2, bands.shape[-1]
-    padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
-    return total(bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1))
-
-
-def dense_from_bands(bands: jax.Array) -> jax.Array:
-    """Full matrices (…, n, n) of bands (…, 2p + 1, n)."""
-    p, n = bands.shape[-2] // 2, bands.shape[-1]
-    offset = np.arange(n)[None, :] - np.arange(n)[:, None]
-    picked = bands[..., np.clip(p + offset, 0, 2 * p), np.arange(n)[:, None]]
-    return jnp.where(np.abs(offset) <= p, picked, 0)
+from zitter.linalg.pairs import times_columns
 
 
 class RadialBlocks(Operator):
@@ -118,7 +104,7 @@ class AngularCoupling(Operator):
 
     def apply(self, psi: jax.Array) -> jax.Array:
         turned = total(
-            banded_product(bands, mix_channels(angular, psi))
+            banded_product(bands, times_columns(angular, psi))
             for bands, angular in zip(self.bands, self.angular, strict=True)
         )
         return turned * _factor(self.phase, turned)
@@ -218,15 +204,6 @@ class DipoleBlocks(Operator):
         reach = jnp.max(jnp.concatenate([norms, pad]) + jnp.concatenate([pad, norms]))
         reach = reach * jnp.abs(self.scale)
         return -reach, reach
-
-
-def mix_channels(angular: jax.Array, psi: jax.Array) -> jax.Array:
-    """A ψ over channels, with a real A meeting the two parts of a complex ψ."""
-    if jnp.iscomplexobj(psi) and not jnp.iscomplexobj(angular):
-        n = psi.shape[1]
-        parts = angular @ jnp.concatenate([jnp.real(psi), jnp.imag(psi)], axis=1)
-        return jax.lax.complex(parts[:, :n], parts[:, n:])
-    return angular @ psi
 
 
 def _factor(phase: complex, array: jax.Array) -> Any:

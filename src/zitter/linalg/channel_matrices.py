@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.pairs import times_vector
 
 
 class ChannelMatrices(Operator):
@@ -34,11 +35,7 @@ class ChannelMatrices(Operator):
         return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        if jnp.iscomplexobj(psi):
-            columns = jnp.stack([jnp.real(psi), jnp.imag(psi)], axis=-1)
-            parts = jnp.einsum("lij,ljk->lik", self.matrices, columns)
-            return self.scale * jax.lax.complex(parts[..., 0], parts[..., 1])
-        return self.scale * jnp.einsum("lij,lj->li", self.matrices, psi)
+        return self.scale * times_vector(self.matrices, psi)
 
     def scaled(self, factor: Any) -> ChannelMatrices:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.linalg.base import Operator, keeps_hermitian, one_axis, real_like
+from zitter.linalg.pairs import times_vector
 
 
 class Dense(Operator):
@@ -29,7 +30,7 @@ class Dense(Operator):
         return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        return matrix_vector(self.matrix, psi.reshape(-1)).reshape(self.shape)
+        return times_vector(self.matrix, psi.reshape(-1)).reshape(self.shape)
 
     def scaled(self, factor: Any) -> Dense:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
@@ -52,11 +53,3 @@ class Dense(Operator):
 
     def axis_matrices(self) -> list[np.ndarray]:
         return one_axis(self)
-
-
-def matrix_vector(matrix: jax.Array, vector: jax.Array) -> jax.Array:
-    """Mv; a real M meets a complex v as two real columns, so M is read once and stays real."""
-    if jnp.iscomplexobj(vector) and not jnp.iscomplexobj(matrix):
-        columns = matrix @ jnp.stack([jnp.real(vector), jnp.imag(vector)], axis=1)
-        return jax.lax.complex(columns[:, 0], columns[:, 1])
-    return matrix @ vector

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.linalg.banded import Banded
+from zitter.linalg.bands import sparse_bands
 from zitter.linalg.base import Operator, Unsupported, real_like
-from zitter.linalg.sparse import sparse_bands
 
 
 class Diagonal(Operator):

@@ -16,8 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter.linalg.base import Solver
+from zitter.linalg.pairs import as_parts, joined, stacked, stacked_product
 
-class RadialSolver(eqx.Module):
+
+class RadialSolver(Solver):
     """Factors of the matrices bands[c, p + k, j] = M_c[j, j + k]; `solve` gives M_c⁻¹ rhs_c."""
 
     chunks: jax.Array  # (C, K, 2(q + 2p), q): M⁻¹ of the chunk, and what it sends to separators
@@ -32,18 +35,22 @@ class RadialSolver(eqx.Module):
         count = chunk_count(self.n, p)
         q = -(-(self.n + p) // count) - p
         chunks, schur, spread = _factor(_padded(bands, count * (q + p)), count, q, p)
-        self.chunks, self.schur, self.spread = map(_stacked, (chunks, schur, spread))
+        self.chunks, self.schur, self.spread = map(stacked, (chunks, schur, spread))
 
     def solve(self, rhs: jax.Array) -> jax.Array:
-        rows = self._cut(rhs)
-        solution = self._solve(jnp.stack([jnp.real(rows), jnp.imag(rows)], axis=-1))
-        solution = solution[:, : self.n]
-        return jax.lax.complex(solution[..., 0], solution[..., 1])
+        """One right-hand side for each matrix, (channels, n)."""
+        return joined(self._solve(as_parts(self._cut(rhs))))
 
     def solve_planes(self, rhs: jax.Array) -> jax.Array:
         """The same for real and imaginary parts, (channels, 2, n), as they come out."""
-        solution = self._solve(jnp.moveaxis(self._cut(rhs), 1, -1))
-        return jnp.moveaxis(solution[:, : self.n], -1, 1)
+        return jnp.moveaxis(self._solve(jnp.moveaxis(self._cut(rhs), 1, -1)), -1, 1)
+
+    def solve_many(self, rhs: jax.Array) -> jax.Array:
+        """Several right-hand sides for each matrix, (channels, m, n)."""
+        m = rhs.shape[1]
+        rows = jnp.moveaxis(self._cut(rhs), 1, -1)
+        parts = self._solve(jnp.concatenate([jnp.real(rows), jnp.imag(rows)], axis=-1))
+        return jnp.swapaxes(jax.lax.complex(parts[..., :m], parts[..., m:]), 1, 2)
 
     def _cut(self, rows: jax.Array) -> jax.Array:
         """(…, n) to (…, chunk, unknowns of the chunk and of the separator after it)."""
@@ -52,20 +59,21 @@ class RadialSolver(eqx.Module):
         return jnp.pad(rows, ends).reshape(*rows.shape[:-1], count, length)
 
     def _solve(self, columns: jax.Array) -> jax.Array:
-        """(channels, chunk, unknown, part) to (channels, unknown, part)."""
-        channels, count = columns.shape[:2]
+        """(channels, chunk, unknown, 2m) to (channels, n, 2m): real parts, then imaginary ones."""
+        channels, count, _, width = columns.shape
         q, p = self.chunks.shape[3], self.spread.shape[3] // 2
-        sent = _product(self.chunks, columns[:, :, :q])
+        sent = stacked_product(self.chunks, columns[:, :, :q])
         inside, right, left = sent[:, :, :q], sent[:, :, q : q + p], sent[:, :, q + p :]
         if count > 1:
             at = columns[:, :-1, q:] - right[:, :-1] - left[:, 1:]
-            at = _product(self.schur, at.reshape(channels, -1, 2)).reshape(at.shape)
+            flat = at.reshape(channels, -1, width)
+            at = stacked_product(self.schur, flat).reshape(at.shape)
             around = jnp.concatenate(
                 [jnp.pad(at, ((0, 0), (1, 0), (0, 0), (0, 0))), _appended(at)], axis=2
             )
-            inside = inside - _product(self.spread, around)
+            inside = inside - stacked_product(self.spread, around)
             inside = jnp.concatenate([inside, _appended(at)], axis=2)
-        return inside.reshape(channels, -1, 2)
+        return inside.reshape(channels, -1, width)[:, : self.n]
 
 
 def chunk_count(n: int, p: int) -> int:
@@ -128,16 +136,3 @@ def _schur(before, own, after, spread, p: int) -> jax.Array:
     full = full.at[:, s[1:], :, s[:-1]].set(jnp.moveaxis(lower[:, 1:], 1, 0))
     full = full.at[:, s[:-1], :, s[1:]].set(jnp.moveaxis(upper[:, :-1], 1, 0))
     return full.reshape(channels, m * p, m * p)
-
-
-def _stacked(matrix: jax.Array) -> jax.Array:
-    return jnp.concatenate([jnp.real(matrix), jnp.imag(matrix)], axis=-2)
-
-
-def _product(stacked: jax.Array, columns: jax.Array) -> jax.Array:
-    """A complex matrix, stacked as (2a, b), times a complex vector kept as (b, 2)."""
-    parts = jnp.einsum("...ij,...jk->...ik", stacked, columns)
-    a = parts.shape[-2] // 2
-    real = parts[..., :a, 0] - parts[..., a:, 1]
-    imaginary = parts[..., :a, 1] + parts[..., a:, 0]
-    return jnp.stack([real, imaginary], axis=-1)

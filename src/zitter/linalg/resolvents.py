@@ -7,7 +7,6 @@ H₀), so a method that uses resolvents enters them once, steps there, and leave
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -16,23 +15,22 @@ import jax.numpy as jnp
 
 from zitter.linalg.banded import Banded
 from zitter.linalg.banded_solver import BandedSolver
-from zitter.linalg.base import Operator
-
-
-class Solver(eqx.Module):
-    """Factors of one matrix."""
-
-    @abc.abstractmethod
-    def solve(self, image: jax.Array) -> jax.Array:
-        """The coefficients x with M x = image."""
+from zitter.linalg.base import Operator, Solver
+from zitter.linalg.pairs import times_vector
 
 
 class Resolvents(eqx.Module):
     """The family S + zH₀ of one field-free part H₀."""
 
+    @property
+    def renewable(self) -> bool:
+        """Whether the family of another H₀ is at hand without work, and its factors cheap enough
+        to be made anew at each step where H₀ changes with time."""
+        return False
+
     @abc.abstractmethod
     def at(self, z: Any) -> Solver:
-        """Factors of S + zH₀."""
+        """Factors of S + zH₀, in the precision of z."""
 
     def enter(self, psi: jax.Array) -> jax.Array:
         """ψ in the coefficients of this family."""
@@ -41,22 +39,22 @@ class Resolvents(eqx.Module):
     def leave(self, coefficients: jax.Array) -> jax.Array:
         return coefficients
 
-    def metric(self, coefficients: jax.Array) -> jax.Array:
-        """S c."""
-        return coefficients
-
     def image(self, operator: Operator, coefficients: jax.Array) -> jax.Array:
         """⟨B|O|ψ⟩, what an operator of the basis makes of ψ, as `Solver.solve` takes it."""
         return operator.apply(coefficients)
+
+    def resolved(self, solver: Solver, z: Any, coefficients: jax.Array) -> jax.Array:
+        """(S + zH₀)⁻¹S of a state, by the factors `at(z)`; here for an S that is one."""
+        return solver.solve(coefficients)
 
 
 class Factors(Solver):
     """A number for each coefficient: M is diagonal."""
 
-    values: jax.Array
+    inverse: jax.Array
 
     def solve(self, image):
-        return image / self.values
+        return self.inverse * image
 
 
 class DiagonalResolvents(Resolvents):
@@ -64,8 +62,12 @@ class DiagonalResolvents(Resolvents):
 
     energies: jax.Array
 
+    @property
+    def renewable(self) -> bool:
+        return True
+
     def at(self, z):
-        return Factors(1 + z * self.energies)
+        return Factors(1 / (1 + z * self.energies))
 
 
 class BandedResolvents(Resolvents):
@@ -73,12 +75,18 @@ class BandedResolvents(Resolvents):
 
     banded: Banded
 
+    @property
+    def renewable(self) -> bool:
+        return True
+
     def at(self, z):
         bands = z * self.banded.bands
         return BandedSolver(bands.at[self.banded.half_width].add(1))
 
 
-class _Inverse(Solver):
+class Inverse(Solver):
+    """M⁻¹ as a full matrix."""
+
     inverse: jax.Array
 
     def solve(self, image):
@@ -90,11 +98,13 @@ class DenseResolvents(Resolvents):
 
     matrix: jax.Array
     overlap: jax.Array | None
-    apply_overlap: Callable[[jax.Array], jax.Array] = eqx.field(static=True)
 
     def at(self, z):
-        overlap = jnp.eye(len(self.matrix)) if self.overlap is None else self.overlap
-        return _Inverse(jnp.linalg.inv(overlap + z * self.matrix))
+        metric = jnp.eye(len(self.matrix)) if self.overlap is None else self.overlap
+        return Inverse(jnp.linalg.inv((metric + z * self.matrix).astype(jnp.result_type(z))))
 
-    def metric(self, coefficients):
-        return self.apply_overlap(coefficients)
+    def resolved(self, solver, z, coefficients):
+        if self.overlap is None:
+            return solver.solve(coefficients)
+        image = times_vector(self.overlap, coefficients.reshape(-1)).astype(coefficients.dtype)
+        return solver.solve(image.reshape(coefficients.shape))

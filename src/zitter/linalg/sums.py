@@ -89,6 +89,16 @@ def parts_of(operator: Operator) -> tuple[Operator, ...]:
     return operator.parts if isinstance(operator, Sum) else (operator,)
 
 
+def partition(
+    operator: Operator, belongs: Callable[[Operator], bool]
+) -> tuple[Operator | None, Operator | None]:
+    """(the parts of a sum that belong, the others), each merged; None for none."""
+    inside, outside = [], []
+    for part in parts_of(operator):
+        (inside if belongs(part) else outside).append(part)
+    return (add(inside) if inside else None), (add(outside) if outside else None)
+
+
 def part_of_kind(operator: Operator, kind: type[Kind]) -> Kind | None:
     """The part of a (merged) sum that has this type."""
     return next((part for part in parts_of(operator) if isinstance(part, kind)), None)

@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator, Unsupported, real_like, total
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
@@ -124,8 +123,8 @@ def require_hermitian(name: str, H: Hamiltonian, remedy: str) -> None:
 
 def require_orthonormal(name: str, H: Hamiltonian) -> None:
     if not H.basis.orthonormal:
-        spinors = isinstance(H.basis, SpinorBasis)
-        instead = "GaussCollocation" if spinors else "AngularSplit (length gauge) or CrankNicolson"
+        floor = H.fixed.bounded_below
+        instead = "AngularSplit (length gauge) or CrankNicolson" if floor else "GaussCollocation"
         raise Unsupported(
             f"{name} needs an orthonormal basis, but {type(H.basis).__name__} has an overlap "
             f"matrix; use {instead}"

@@ -1,82 +1,144 @@
-"""(1 + iΔt/2 H) ψ(t+Δt) = (1 − iΔt/2 H) ψ(t), with H at the midpoint."""
+"""Crank–Nicolson, Cayley's form of the exponential, on every basis that knows resolvents.
+
+    (S + iτ/2 (H₀ + V)) y = Sψ(t),    ψ(t + τ) = 2y − ψ(t),    H at t + τ/2
+    y + M⁻¹ (iτ/2 V) y = M⁻¹ Sψ,      M = S + iτ/2 H₀
+
+H₀ is what the basis inverts directly: all of H on a line, matrices within channels on splines,
+energies among eigenstates. What it leaves over, V, is left to BiCGSTAB on the second line, from a
+guess that continues the last step.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 
 from zitter import checks
-from zitter.bases.eigen.basis import EigenBasis
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.banded import Banded
-from zitter.linalg.banded_solver import BandedSolver
-from zitter.linalg.base import Unsupported, real_like
-from zitter.propagators.base import Exponential
-from zitter.propagators.channel_implicit import ChannelCrankNicolson
-from zitter.propagators.eigen_crank_nicolson import EigenCrankNicolson
-from zitter.propagators.gauss_collocation import GaussCollocation
-from zitter.propagators.schemes import Midpoint, TimeScheme
-from zitter.terms.light import gauges
+from zitter.linalg.base import Solver, real_like
+from zitter.linalg.bicgstab import bicgstab
+from zitter.propagators.base import Propagator
+from zitter.propagators.implicit import (
+    Course,
+    Family,
+    Separated,
+    attainable,
+    failure,
+    refuse_growing_light,
+    separated,
+)
+
+MOST_ITERATIONS = 50
 
 
-class CrankNicolson(Exponential):
-    """Cayley's form of the exponential, order 2, unitary, stable for every Δt.
+class Memory(eqx.Module):
+    """Factors of M where they are kept, and the last step where V is iterated."""
 
-    The banded system is solved directly: `Kinetic(order=2)` makes it tridiagonal, orders 4 to 8
-    give 2 to 4 side diagonals. A static H is factored once. On a `SphericalBasis` each channel is
-    solved directly and the coupling by iteration until it changes by less than `tol`. On a
-    `SpinorBasis` BiCGSTAB solves it, with the factors of S + iΔt/2 H₀ of each κ as preconditioner;
-    on an `EigenBasis` too, where H₀ is diagonal.
+    solver: Solver | None
+    start: jax.Array | None
+    middle: jax.Array | None  # y
+    course: Course | None
+
+
+class CrankNicolson(Propagator):
+    """Order 2, unitary, stable for every Δt; `tol` is the relative residual of a step's iteration.
+
+    On a 1D grid the banded system is solved directly: `Kinetic(order=2)` makes it tridiagonal,
+    orders 4 to 8 give 2 to 4 side diagonals. Elsewhere light and whatever else the basis cannot
+    invert is iterated; not converged, the run stops and says which dt would do.
     """
 
     tol: float = eqx.field(static=True)
-    scheme: TimeScheme
+    separated: Separated | None
 
     def __init__(self, tol: float = 1e-12):
         self.tol = float(checks.positive("tol", tol))
-        self.scheme = Midpoint()
+        self.separated = None
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return 2
 
+    @property
+    def stages(self) -> int:
+        # An iteration is a loop of its own: writing out several steps would only take compiling.
+        return 64 if self.separated is not None and self.separated.iterates else 1
+
     def prepare(self, H, t, dt):
-        if isinstance(H.basis, SpinorBasis):
-            return GaussCollocation(1, self.tol).prepare(H, t, dt)
-        if isinstance(H.basis, EigenBasis):
-            return EigenCrankNicolson(self.tol).prepare(H, t, dt)
-        if not H.basis.orthonormal:
-            _refuse_growing_light(H)
-            return ChannelCrankNicolson(self.tol).prepare(H, t, dt)
-        try:
-            H.mix([1.0], [t[0]]).as_banded()
-        except Unsupported as reason:
-            raise Unsupported(f"CrankNicolson cannot treat this Hamiltonian: {reason}") from None
-        return self
+        refuse_growing_light(H)
+        found = separated("CrankNicolson", H, t, renews=True)
+        return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
+
+    def bare(self):
+        return CrankNicolson(self.tol)
+
+    def enter(self, psi):
+        assert self.separated is not None
+        return self.separated.enter(psi)
+
+    def leave(self, psi):
+        assert self.separated is not None
+        return self.separated.leave(psi)
 
     def init(self, H, psi, t, dt):
-        if H.time_dependent:
+        assert self.separated is not None
+        return begin(self.separated, H, psi, t, dt)
+
+    def step(self, H, psi, t, dt, state):
+        assert self.separated is not None
+        return midpoint(self.separated, H, psi, t, dt, state, self.tol, MOST_ITERATIONS)
+
+    def report(self, state):
+        return {} if state.course is None else state.course.report()
+
+    def problem(self, H, state, dt):
+        if state.course is None:
             return None
-        return _factor(H.operator.as_banded(), dt, psi)
-
-    def exponential(self, operator, psi, tau, state):
-        banded = operator.as_banded()
-        solver = _factor(banded, tau, psi) if state is None else state
-        half = 0.5j * real_like(tau, psi)
-        return solver.solve(psi - half * banded.apply(psi)).astype(psi.dtype), state
+        assert self.separated is not None
+        span = self.separated.span
+        # Each product shrinks the error by ‖M⁻¹ τ/2 V‖ ≤ τ/2 ‖V‖ or more.
+        return failure(self, H, span, state, float(dt), self.tol, MOST_ITERATIONS, 0.5)
 
 
-def _refuse_growing_light(H: Hamiltonian) -> None:
-    turned = isinstance(H.basis, SphericalBasis) and H.basis.radial.scaling is not None
-    if turned and "length" in gauges(H):
-        raise Unsupported(
-            "light in length gauge grows without bound on a complex coordinate; use VelocityGauge, "
-            "or a ComplexAbsorber"
-        )
+def begin(
+    how: Separated, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any, family: Family | None = None
+) -> Memory:
+    """What the first step finds; without an earlier one its guess is ψ itself."""
+    solver = None
+    if not how.renewed:
+        solver = how.parts(H, t, family)[0].at(0.5j * real_like(dt, psi))
+    if not how.iterates:
+        return Memory(solver, None, None, None)
+    psi = how.enter(psi)
+    return Memory(solver, psi, psi, Course.begin())
 
 
-def _factor(banded: Banded, tau, psi) -> BandedSolver:
-    """Factors of 1 + iτ/2 H."""
-    bands = (0.5j * real_like(tau, psi)) * banded.bands
-    return BandedSolver(bands.at[banded.half_width].add(1).astype(jnp.result_type(psi)))
+def midpoint(
+    how: Separated,
+    H: Hamiltonian,
+    psi: jax.Array,
+    t: Any,
+    dt: Any,
+    state: Memory,
+    tol: float,
+    most: int,
+    family: Family | None = None,
+) -> tuple[jax.Array, Memory]:
+    """One step, by the factors of the state or by new ones."""
+    half = 0.5j * real_like(dt, psi)
+    resolvents, coupling = how.parts(H, t + 0.5 * dt, family)
+    solver = resolvents.at(half) if state.solver is None else state.solver
+    first = resolvents.resolved(solver, half, psi)
+    if coupling is None:
+        return (2 * first - psi).astype(psi.dtype), state
+    assert state.start is not None and state.middle is not None and state.course is not None
+
+    def apply(y):
+        return y + solver.solve(half * resolvents.image(coupling, y))
+
+    tol = attainable(tol, psi)
+    guess = 3 * state.middle - 2 * state.start  # the line through the last step, at t + τ/2
+    solved = bicgstab(apply, first, guess, tol, most)
+    course = state.course.after(solved, solved.products, tol, t)
+    return 2 * solved.x - psi, Memory(state.solver, psi, solved.x, course)

@@ -1,4 +1,4 @@
-"""Gauss–Legendre collocation for the Dirac equation, order 2s; s = 1 is Crank–Nicolson.
+"""Gauss–Legendre collocation, order 2s; s = 1 is Crank–Nicolson.
 
     Y_i = ψ − iτ Σ_j a_ij H(t + c_jτ) Y_j,    ψ(t + τ) = ψ + Σ_i d_i (Y_i − ψ),   d = bᵀA⁻¹
 
@@ -7,12 +7,11 @@ The Gauss nodes c and weights make every step unitary and stable for all τ (But
 of exponentials it follows the changing field inside a step: positrons, 2c² below, then stay virtual
 also where τ is far longer than 1/2c².
 
-Among the levels of H₀ (`SpinorLevels`) and with A = TΛT⁻¹ the part of H₀ is solved exactly,
+With A = TΛT⁻¹ the field-free part H₀ is solved directly, by the basis' resolvents,
 
-    W_k + (1 + iτλ_k E)⁻¹ iτλ_k (T⁻¹VTW)_k = (1 + iτλ_k E)⁻¹ (T⁻¹1)_k ψ,    Y = TW
+    W_k + M_k⁻¹ iτλ_k (T⁻¹VTW)_k = M_k⁻¹ (T⁻¹1)_k Sψ,    M_k = S + iτλ_k H₀,    Y = TW
 
-and the light V by BiCGSTAB, from a guess that continues the polynomial of the last step. For s = 1
-this is (S + iτ/2 H)Y = Sψ with S + iτ/2 H₀, factored for each κ, as preconditioner.
+and everything else, V, by BiCGSTAB, from a guess that continues the polynomial of the last step.
 """
 
 from __future__ import annotations
@@ -25,31 +24,32 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.bases.spinor.basis import SpinorBasis
-from zitter.bases.spinor.levels import SpinorLevels, levels_of
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Operator, Unsupported, real_like
-from zitter.linalg.sums import add
+from zitter.linalg.base import Solver, real_like
+from zitter.linalg.bicgstab import bicgstab
+from zitter.linalg.resolvents import Resolvents
 from zitter.propagators.base import Propagator
-from zitter.propagators.bicgstab import (
+from zitter.propagators.implicit import (
     Course,
-    bicgstab,
-    contraction,
-    longest_step,
-    strongest_light,
+    Separated,
+    attainable,
+    failure,
+    refuse_growing_light,
+    separated,
 )
 
 
 class Memory(eqx.Module):
-    """The last step among the levels, and what the solver did."""
+    """Factors of each M_k, and the last step where V is iterated."""
 
-    start: jax.Array
-    stages: jax.Array
-    course: Course
+    solvers: tuple[Solver, ...]
+    start: jax.Array | None
+    stages: jax.Array | None
+    course: Course | None
 
 
 class GaussCollocation(Propagator):
-    """`points` s = 1, 3, 5 or 7 on a `SpinorBasis`; `tol` is the relative residual of each step.
+    """`points` s = 1, 3, 5 or 7; `tol` is the relative residual of each step.
 
     Not converged within `most_iterations`, the run stops and says which dt would do. An even s is
     left out: its steps turn positrons by almost 2π where 2c²τ is large, so that they would seem
@@ -59,15 +59,13 @@ class GaussCollocation(Propagator):
     points: int = eqx.field(static=True)
     tol: float = eqx.field(static=True)
     most_iterations: int = eqx.field(static=True)
-    levels: SpinorLevels | None
-    span: tuple[float, float] | None = eqx.field(static=True)
+    separated: Separated | None
 
     def __init__(self, points: int = 3, tol: float = 1e-12, most_iterations: int = 30):
         self.points = checks.choice("points", points, (1, 3, 5, 7))
         self.tol = float(checks.positive("tol", tol))
         self.most_iterations = checks.integer("most_iterations", most_iterations, 1)
-        self.levels = None
-        self.span = None
+        self.separated = None
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return 2 * self.points
@@ -77,103 +75,74 @@ class GaussCollocation(Propagator):
         return 64  # a step is a loop of its own: writing out several would only take compiling
 
     def prepare(self, H, t, dt):
-        if not isinstance(H.basis, SpinorBasis):
-            raise Unsupported(
-                f"GaussCollocation needs a SpinorBasis, not a {type(H.basis).__name__}"
-            )
-        ready = self.bare()
-        levels = levels_of(H.fixed, H.basis, jnp.finfo(H.fixed.dtype).dtype)
-        object.__setattr__(ready, "levels", levels)
-        object.__setattr__(ready, "span", (float(t[0]), float(t[1])))
-        return ready
+        refuse_growing_light(H)
+        found = separated("GaussCollocation", H, t)
+        return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
 
     def bare(self):
         return GaussCollocation(self.points, self.tol, self.most_iterations)
 
     def enter(self, psi):
-        assert self.levels is not None
-        return self.levels.from_splines(psi)
+        assert self.separated is not None
+        return self.separated.enter(psi)
 
     def leave(self, psi):
-        assert self.levels is not None
-        return self.levels.to_splines(psi)
+        assert self.separated is not None
+        return self.separated.leave(psi)
 
     def init(self, H, psi, t, dt):
-        levels = self.enter(psi)
+        assert self.separated is not None
+        family, _ = self.separated.parts(H, t)
+        solvers = tuple(family.at(z) for z in _shifts(rule_of(self.points), dt, psi))
+        if not self.separated.iterates:
+            return Memory(solvers, None, None, None)
+        start = self.enter(psi)
         # Stages equal to ψ make the first guess ψ itself.
-        stages = jnp.broadcast_to(levels, (self.points, *levels.shape))
-        return Memory(levels, stages, Course.begin())
+        stages = jnp.broadcast_to(start, (self.points, *start.shape))
+        return Memory(solvers, start, stages, Course.begin())
 
     def step(self, H, psi, t, dt, state):
-        levels = self.levels
-        assert levels is not None
+        assert self.separated is not None
         rule = rule_of(self.points)
-        tau = real_like(dt, psi)
-        tol = max(self.tol, 50 * float(jnp.finfo(psi.dtype).eps))  # what the precision can give
-        couplings = [_coupling(H, t + c * dt) for c in rule.nodes]
-        energies = levels.per_channel(levels.energies)
-        shift = [1j * tau * real_like(value, psi) for value in rule.eigenvalues]
-        resolvent = [1 / (1 + z * energies) for z in shift]
-
-        def image(stages):
-            return _every_stage(levels, couplings, stages)
+        parts = [self.separated.parts(H, t + c * dt) for c in rule.nodes]
+        family, couplings = parts[0][0], [coupling for _, coupling in parts]
+        shifts = _shifts(rule, dt, psi)
+        ones = rule.inverse.sum(axis=1)
+        known = zip(state.solvers, shifts, ones, strict=True)
+        rhs = jnp.stack(
+            [real_like(one, psi) * family.resolved(solver, z, psi) for solver, z, one in known]
+        )
 
         def apply(w):
-            pulled = _mixed(rule.inverse, image(_mixed(rule.vectors, w)))
-            moved = [d * z * p for d, z, p in zip(resolvent, shift, pulled, strict=True)]
-            return w + jnp.stack(moved)
+            images = _every_stage(family, couplings, _mixed(rule.vectors, w))
+            pulled = _mixed(rule.inverse, images)
+            both = zip(state.solvers, shifts, pulled, strict=True)
+            return w + jnp.stack([solver.solve(z * image) for solver, z, image in both])
 
-        ones = rule.inverse.sum(axis=1)
-        rhs = jnp.stack(
-            [d * real_like(one, psi) * psi for d, one in zip(resolvent, ones, strict=True)]
-        )
-        if couplings[0] is None:
-            w, residual = rhs, jnp.zeros(())
-            count = products = jnp.zeros((), jnp.int32)
-        else:
-            known = jnp.concatenate([state.start[None], state.stages])
-            guess = _mixed(rule.inverse @ rule.continuation, known)
-            w, count, residual = bicgstab(apply, rhs, guess, tol, self.most_iterations)
-            products = self.points * (2 * count + 1)
-        stages = _mixed(rule.vectors, w)
+        w, memory = rhs, state
+        if state.course is not None:
+            tol = attainable(self.tol, psi)
+            before = jnp.concatenate([state.start[None], state.stages])
+            guess = _mixed(rule.inverse @ rule.continuation, before)
+            solved = bicgstab(apply, rhs, guess, tol, self.most_iterations)
+            course = state.course.after(solved, self.points * solved.products, tol, t)
+            w = solved.x
+            memory = Memory(state.solvers, psi, _mixed(rule.vectors, w), course)
+        stages = _mixed(rule.vectors, w) if memory.stages is None else memory.stages
         new = real_like(1 - rule.weights.sum(), psi) * psi + _mixed(rule.weights[None], stages)[0]
-        course = state.course.after(count, products, residual, tol, t)
-        return new, Memory(psi, stages, course)
+        return new, memory
 
     def report(self, state):
-        return state.course.report() | {"points": self.points}
+        return ({} if state.course is None else state.course.report()) | {"points": self.points}
 
     def problem(self, H, state, dt):
-        failed_at = float(state.course.failed_at)
-        if not np.isfinite(failed_at):
+        if state.course is None:
             return None
-        assert self.span is not None
-        time, strength = strongest_light(H, self.span)
+        assert self.separated is not None
+        span, most = self.separated.span, self.most_iterations
         # Each product shrinks the error by ‖τAV‖ or more. Mostly by far more: steps are tried.
-        size = np.linalg.norm(rule_of(self.points).matrix, 2) * max(strength, 1e-3 / float(dt))
-        bound = contraction(self.tol, self.most_iterations) / float(size)
-        psi = jnp.where(jnp.isfinite(state.start).all(), state.start, 1)
-        named = longest_step(lambda tau: _converges(self, H, psi, time, tau), float(dt), bound)
-        return (
-            f"BiCGSTAB did not reach {self.tol:g} within {self.most_iterations} iterations at "
-            f"t = {failed_at:.6g} with dt = {float(dt):.4g}: take dt = {named:g}, for which it "
-            "converges."
-        )
-
-
-def _converges(method: GaussCollocation, H: Hamiltonian, psi: Any, t: float, dt: float) -> bool:
-    """Whether two steps around t succeed, the first without any earlier one to guess from."""
-    return bool(jnp.isinf(_tried(method, H, psi, jnp.asarray(t), jnp.asarray(dt)).failed_at))
-
-
-@eqx.filter_jit
-def _tried(method: GaussCollocation, H: Hamiltonian, psi: Any, t: Any, dt: Any) -> Course:
-    def body(i, carry):
-        psi, memory = carry
-        return method.step(H, psi, t + (i - 1) * dt, dt, memory)
-
-    memory = method.init(H, method.leave(psi), t, dt)
-    return jax.lax.fori_loop(0, 2, body, (psi, memory))[1].course
+        size = float(np.linalg.norm(rule_of(self.points).matrix, 2))
+        return failure(self, H, span, state, float(dt), self.tol, most, size)
 
 
 class Rule(eqx.Module):
@@ -211,14 +180,12 @@ def rule_of(stages: int) -> Rule:
     return Rule(nodes, matrix, weights, eigenvalues, vectors, inverse, continuation)
 
 
-def _coupling(H: Hamiltonian, t: Any) -> Operator | None:
-    """Everything but the field-free part, at one time."""
-    parts = [piece.at(t) for piece in H.changing]
-    parts += [H.absorber] if H.absorber is not None else []
-    return add(parts) if parts else None
+def _shifts(rule: Rule, dt: Any, psi: jax.Array) -> list[jax.Array]:
+    """z_k = iτλ_k."""
+    return [1j * real_like(dt, psi) * real_like(value, psi) for value in rule.eigenvalues]
 
 
-def _every_stage(levels: SpinorLevels, couplings: list[Any], stages: jax.Array) -> jax.Array:
+def _every_stage(family: Resolvents, couplings: list[Any], stages: jax.Array) -> jax.Array:
     """V_i Y_i for each stage, by one compiled product: only what differs in the V_i is stacked."""
     leaves = list(zip(*(jax.tree.leaves(v) for v in couplings), strict=True))
     differs = [any(x is not same[0] for x in same) for same in leaves]
@@ -229,13 +196,9 @@ def _every_stage(levels: SpinorLevels, couplings: list[Any], stages: jax.Array) 
         own, rows = pieces
         rest = iter(own)
         mixed = [next(rest) if d else same[0] for same, d in zip(leaves, differs, strict=True)]
-        return _between_levels(levels, jax.tree.unflatten(structure, mixed), rows)
+        return family.image(jax.tree.unflatten(structure, mixed), rows)
 
     return jax.lax.map(one, (own, stages))
-
-
-def _between_levels(levels: SpinorLevels, coupling: Any, rows: jax.Array) -> jax.Array:
-    return levels.project(coupling.apply(levels.to_splines(rows)))
 
 
 def _mixed(matrix: np.ndarray, arrays: jax.Array) -> jax.Array:

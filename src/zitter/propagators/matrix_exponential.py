@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from zitter import checks, runtime
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported, real_like, total
-from zitter.linalg.dense import matrix_vector
+from zitter.linalg.pairs import times_vector
 from zitter.linalg.sums import add
 from zitter.propagators.base import (
     Propagator,
@@ -294,7 +294,7 @@ class MatrixExponential(Propagator):
         """e^{−iτc} (real + i·imag) ψ."""
         real, imag = pair
         flat = psi.reshape(-1)
-        result = matrix_vector(real, flat) + 1j * matrix_vector(imag, flat)
+        result = times_vector(real, flat) + 1j * times_vector(imag, flat)
         phase = jnp.exp(-1j * real_like(tau, psi) * real_like(self.center, psi))
         return (phase * result).reshape(psi.shape).astype(psi.dtype)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spinor.basis import SpinorBasis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.propagators.angular_split import AngularSplit
@@ -14,13 +12,14 @@ from zitter.propagators.lanczos import Lanczos
 
 
 def recommended(H: Hamiltonian) -> Propagator:
-    """Lanczos where the basis is orthonormal; on radial splines the implicit step that suits."""
-    if isinstance(H.basis, SpinorBasis):
-        return GaussCollocation()
-    if not isinstance(H.basis, SphericalBasis):
+    """Lanczos where the basis is orthonormal; elsewhere the implicit step that suits: among
+    positrons collocation, where light is a phase the split, otherwise Crank–Nicolson."""
+    if H.basis.orthonormal:
         return Lanczos()
+    if not H.fixed.bounded_below:
+        return GaussCollocation()
     try:
-        AngularSplit().check(H, 0.0)
+        AngularSplit().check(H)
     except Unsupported:
         return CrankNicolson(tol=1e-10)
     return AngularSplit()

@@ -18,6 +18,7 @@ from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.bands import host_product, lapack_bands
 from zitter.linalg.base import Unsupported
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
 from zitter.spectra.quality import check_lmax
@@ -40,7 +41,8 @@ def window_spectrum(
     check_lmax(atom.basis, psi)
     _check_width(channels.radial, float(np.max(energies)), gamma, poles)
     psi, image = np.asarray(psi), np.asarray(atom.basis.overlap(psi))
-    overlap = lapack_bands(channels.radial.overlap)
+    metric = channels.radial.overlap
+    overlap = lapack_bands(metric)
     # The upper half of the poles is enough: ⟨ψ|W|ψ⟩ = γ^{2ⁿ} ‖Π_upper (H₀ − E − p)⁻¹ ψ‖².
     shifts = gamma * np.exp(1j * np.pi * (2 * np.arange(poles // 2) + 1) / poles)
     area = 2 * gamma * (np.pi / poles) / np.sin(np.pi / poles)
@@ -53,7 +55,7 @@ def window_spectrum(
             for shift in shifts:
                 shifted = matrix - (energy + shift) * overlap
                 state = scipy.linalg.solve_banded((half, half), shifted, image_now)
-                image_now = banded_product(overlap, state)
+                image_now = host_product(metric, state)
             per_l[c, e] = gamma**poles * np.real(np.vdot(state, image_now)) / area
     return PhotoelectronSpectrum(energies, per_l, channels.l)
 
@@ -84,24 +86,3 @@ def channels_of(atom: Hamiltonian) -> Any:
         raise checks.InputError(
             "atom", "must be a field-free Hamiltonian on a SphericalBasis"
         ) from None
-
-
-def lapack_bands(bands: Any) -> np.ndarray:
-    """LAPACK's a[p + i − j, j] = O[i, j] from bands[p + k, j] = O[j, j + k]."""
-    bands = np.asarray(bands)
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    result = np.zeros_like(bands)
-    for k in range(-p, p + 1):
-        rows = np.arange(max(0, -k), min(n, n - k))
-        result[p - k, rows + k] = bands[p + k, rows]
-    return result
-
-
-def banded_product(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """O v for LAPACK's band form."""
-    p, n = matrix.shape[0] // 2, matrix.shape[1]
-    result = np.zeros(n, np.result_type(matrix, vector))
-    for d in range(-p, p + 1):  # d = i − j
-        columns = np.arange(max(0, -d), min(n, n - d))
-        result[columns + d] += matrix[p + d, columns] * vector[columns]
-    return result

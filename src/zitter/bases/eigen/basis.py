@@ -28,6 +28,7 @@ from zitter.bases.spherical.basis import SphericalBasis
 from zitter.bases.spherical.edges import LastL, Wall
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.sums import partition
 
 WHOLE_ATOM = "use FieldFree(), which stands for the whole atom"
 
@@ -198,6 +199,12 @@ class EigenBasis(Basis):
             advice = "the states were read without their radial functions"
             raise Refused(self, "a function of space", advice)
         return self.parent
+
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """Energies are inverted one by one; light and absorbers are the rest."""
+        return partition(operator, lambda part: isinstance(part, Diagonal))
 
     def __repr__(self) -> str:
         gauges = [g for g in ("length", "velocity") if getattr(self, g) is not None]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zitter import checks
-from zitter.bases.bsplines import dense_matrix
 from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.spherical.basis import SphericalBasis
+from zitter.linalg.bands import host_dense
 from zitter.linalg.base import Unsupported
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def dipole_blocks(basis: SphericalBasis, vectors: Any) -> tuple[np.ndarray, np.n
     """⟨l,i| z |l+1,j⟩ and ⟨l,i| ∂_z |l+1,j⟩ of states given by their coefficients."""
     _, angular, slope = basis.direction(2)
     radial = basis.radial
-    r = dense_matrix(radial.matrix(lambda r: r))
-    derivative = dense_matrix(radial.matrix(1.0, 0, 1))
-    inverse_r = dense_matrix(radial.matrix(lambda r: 1 / r))
+    r = host_dense(radial.matrix(lambda r: r))
+    derivative = host_dense(radial.matrix(1.0, 0, 1))
+    inverse_r = host_dense(radial.matrix(lambda r: 1 / r))
     length, velocity = [], []
     for i in range(len(vectors) - 1):
         low, high = vectors[i], vectors[i + 1]

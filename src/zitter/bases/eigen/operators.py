@@ -10,8 +10,9 @@ import jax.numpy as jnp
 
 from zitter.bases.base import Refused
 from zitter.bases.spherical.operators import require_along_z
+from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Unsupported
-from zitter.linalg.blocks import DipoleBlocks, RadialBlocks, banded_product
+from zitter.linalg.blocks import DipoleBlocks, RadialBlocks
 from zitter.linalg.channel_matrices import ChannelMatrices
 
 if TYPE_CHECKING:

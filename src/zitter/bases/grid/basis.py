@@ -24,6 +24,7 @@ from zitter.bases.grid import box, measuring, operators, scaling, transfer
 from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.resolvents import BandedResolvents, Resolvents
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
@@ -105,6 +106,12 @@ class Grid(Basis):
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩ = h₁h₂h₃ Σ bra* ket."""
         return jnp.vdot(bra, ket) * self.volume
+
+    # Implicit steps.
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """Banded matrices on a line; a full inverse would hide what does not suit a grid."""
+        return BandedResolvents(operator.as_banded())
 
     def sample(self, function) -> jax.Array:
         """ψ from a function of the coordinates, at the grid points (not normalized)."""

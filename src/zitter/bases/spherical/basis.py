@@ -11,6 +11,7 @@ phase.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -27,9 +28,15 @@ from zitter.bases.edges import Edge
 from zitter.bases.places import Places
 from zitter.bases.spherical import box, channels, measuring, operators
 from zitter.bases.spherical.edges import LastL, Wall
-from zitter.bases.spherical.operators import multiply_rows
+from zitter.bases.spherical.implicit import RadialResolvents
+from zitter.bases.spherical.split import angular_split
+from zitter.bases.split import LightSplit
+from zitter.linalg.bands import banded_product, sparse_bands
 from zitter.linalg.base import Operator
-from zitter.linalg.sparse import sparse_bands
+from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.pairs import times_rows
+from zitter.linalg.resolvents import Resolvents
+from zitter.linalg.sums import partition
 
 
 class SphericalBasis(Basis):
@@ -66,13 +73,13 @@ class SphericalBasis(Basis):
         return False
 
     def overlap(self, psi: jax.Array) -> jax.Array:
-        return banded_rows(jnp.asarray(self.radial.overlap), psi)
+        return banded_product(jnp.asarray(self.radial.overlap), psi)
 
     def solve_overlap(self, image: jax.Array) -> jax.Array:
         """S⁻¹ is the same for each row, so one dense product serves all."""
         inverse = jnp.asarray(self.radial.inverse_overlap)
         inverse = inverse.astype(jnp.result_type(_precision_of(image), inverse.dtype))
-        return multiply_rows(inverse, image).astype(jnp.result_type(image))
+        return times_rows(image, inverse.T).astype(jnp.result_type(image))
 
     def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
         return jnp.vdot(bra, image)
@@ -80,12 +87,26 @@ class SphericalBasis(Basis):
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩; with exterior scaling the integral over the real coordinate x."""
         bands = jnp.asarray(self.radial.hermitian_overlap, _precision_of(ket))
-        return jnp.vdot(bra, banded_rows(bands, ket))
+        return jnp.vdot(bra, banded_product(bands, ket))
 
     def axes(self) -> dict[str, Any]:
         if self.m == "all":
             return {"channel": np.arange(self.shape[0]), "spline": self.radial.centers}
         return {"l": self.l, "spline": self.radial.centers}
+
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """Matrices within channels are factored; what couples channels is the rest."""
+        return partition(operator, lambda part: isinstance(part, RadialBlocks))
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        return RadialResolvents(operator, self.radial)
+
+    def light_split(self, atom: Operator, lights: Sequence[Operator]) -> LightSplit:
+        return angular_split(self, atom, lights)
+
+    # Angles.
 
     def direction(self, component: int) -> tuple[complex, np.ndarray, np.ndarray]:
         """(f, N, K): the unit vector n_x, n_y or n_z (`component` 0, 1, 2) is f·N between channels.
@@ -202,14 +223,6 @@ def _direction(channels, component: int) -> tuple[complex, np.ndarray, np.ndarra
     rise = l[:, None] - l[None, :]
     centrifugal = np.where(rise == 1, -l[:, None], l[None, :]) * unit
     return complex(factor), unit, centrifugal
-
-
-def banded_rows(bands: jax.Array, rows: jax.Array) -> jax.Array:
-    """One banded matrix on each row; bands[p + k, j] = O[j, j + k]."""
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    padded = jnp.pad(rows, ((0, 0), (p, p)))
-    terms = [bands[p + k] * padded[:, p + k : p + k + n] for k in range(-p, p + 1)]
-    return functools.reduce(jnp.add, terms)
 
 
 def _precision_of(array: jax.Array) -> Any:

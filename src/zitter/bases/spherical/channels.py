@@ -13,11 +13,11 @@ import numpy as np
 import scipy.linalg
 
 from zitter import checks
-from zitter.bases.bsplines import RadialBSplines, dense_matrix
+from zitter.bases.bsplines import RadialBSplines
+from zitter.linalg.bands import host_dense, sparse_bands
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.blocks import RadialBlocks
 from zitter.linalg.shift_invert import nearest
-from zitter.linalg.sparse import sparse_bands
 
 if TYPE_CHECKING:
     from zitter.bases.eigen.basis import EigenBasis
@@ -67,7 +67,7 @@ class Channels:
         """
         n = self.radial.n
         count = n if count is None else checks.integer("count", count, 1, n)
-        overlap = dense_matrix(self.radial.overlap)
+        overlap = host_dense(self.radial.overlap)
         # LAPACK finds all states by divide and conquer faster than an eighth of them one by one.
         few = 8 * count < n
         how: dict[str, Any] = {"subset_by_index": (0, count - 1)} if few else {"driver": "gvd"}
@@ -77,7 +77,7 @@ class Channels:
             key = bands.tobytes()  # channels that differ in m only share their matrix
             order.append(key)
             if key not in found:
-                matrix = dense_matrix(bands)
+                matrix = host_dense(bands)
                 matrix = 0.5 * (matrix + matrix.T)
                 states = scipy.linalg.eigh(matrix, overlap, **how)[1][:, :count]
                 found[key] = _refined(matrix, overlap, states)

@@ -14,7 +14,7 @@ from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
 from zitter.bases.spherical.operators import radial_bands
-from zitter.linalg.blocks import banded_product
+from zitter.linalg.bands import banded_product
 
 EDGE = 0.95  # of rmax; what lies beyond has reached the wall
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.angular import polar_harmonics, spherical_coordinates
-from zitter.bases.spherical.operators import multiply_rows
+from zitter.linalg.pairs import times_rows
 
 if TYPE_CHECKING:
     from zitter.bases.spherical.basis import SphericalBasis
@@ -21,7 +21,7 @@ def radial_functions(basis: SphericalBasis, psi: jax.Array, r: Any) -> jax.Array
     """P_lm at the radii, (channels, len(r))."""
     table = basis.radial.evaluate(r)
     table = jnp.asarray(table, jnp.finfo(jnp.result_type(psi)).dtype)
-    return multiply_rows(table, jnp.asarray(psi))
+    return times_rows(jnp.asarray(psi), table.T)
 
 
 def density(basis: SphericalBasis, psi: jax.Array) -> jax.Array:
@@ -38,7 +38,7 @@ def on_sphere(basis: SphericalBasis, psi: jax.Array, radius: float) -> jax.Array
             "radius", f"must lie where r is real and below {end:g}, but is {radius:g}"
         )
     table = np.concatenate([radial.evaluate(radius, derivative) for derivative in (0, 1)])
-    return multiply_rows(jnp.asarray(table, jnp.finfo(psi.dtype).dtype), psi)
+    return times_rows(psi, jnp.asarray(table.T, jnp.finfo(psi.dtype).dtype))
 
 
 def values(basis: SphericalBasis, psi: jax.Array, x: Any, y: Any, z: Any) -> jax.Array:

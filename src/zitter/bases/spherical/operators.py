@@ -122,11 +122,3 @@ def depth(basis: SphericalBasis, width: float, r: np.ndarray) -> np.ndarray:
             "width", f"must be below rmax ({rmax:g}) on a real coordinate, but is {width:g}"
         )
     return np.clip((r - (rmax - width)) / width, 0.0, 1.0)
-
-
-def multiply_rows(matrix: jax.Array, rows: jax.Array) -> jax.Array:
-    """matrix · row for each row; a real matrix meets complex rows as twice as many real ones."""
-    if jnp.iscomplexobj(rows) and not jnp.iscomplexobj(matrix):
-        parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]) @ matrix.T
-        return jax.lax.complex(parts[: rows.shape[0]], parts[rows.shape[0] :])
-    return rows @ matrix.T

@@ -25,11 +25,18 @@ from zitter.bases.edges import Edge
 from zitter.bases.places import Places
 from zitter.bases.spinor import nuclei, operators, values
 from zitter.bases.spinor.edges import LastKappa
-from zitter.bases.spinor.kinetic_balance import allowed, masked, overlap_bands, polynomial
+from zitter.bases.spinor.kinetic_balance import (
+    allowed,
+    masked,
+    overlap_bands,
+    polynomial,
+)
 from zitter.bases.spinor.light import SpinorLight
 from zitter.bases.spinor.momentum import mean_momentum
+from zitter.linalg.bands import banded_product, dense_from_bands
 from zitter.linalg.base import Operator
-from zitter.linalg.blocks import banded_product
+from zitter.linalg.resolvents import Resolvents
+from zitter.linalg.sums import partition
 
 
 class SpinorBasis(Basis):
@@ -143,7 +150,7 @@ class SpinorBasis(Basis):
 
         def solve(pair):
             matrix, rows = pair
-            factor = jax.scipy.linalg.cho_factor(_dense(matrix))
+            factor = jax.scipy.linalg.cho_factor(dense_from_bands(matrix))
             parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]).T
             parts = jax.scipy.linalg.cho_solve(factor, parts).T
             return jax.lax.complex(parts[: len(rows)], parts[len(rows) :])
@@ -256,6 +263,26 @@ class SpinorBasis(Basis):
 
         return SpinorWaves(self, psi)
 
+    # Implicit steps.
+
+    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+        """What keeps κ and μ is diagonalized; light and absorbers are the rest."""
+        from zitter.bases.spinor.implicit import keeps_kappa
+
+        return partition(operator, keeps_kappa)
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """Among the levels of H₀: one factor each."""
+        from zitter.bases.spinor.implicit import level_resolvents
+
+        return level_resolvents(self, operator)
+
+    def factored_resolvents(self, operator: Operator) -> Resolvents:
+        """Among the splines, for bases too large to diagonalize: banded factors for each κ."""
+        from zitter.bases.spinor.implicit import FactoredResolvents
+
+        return FactoredResolvents(operator, self)
+
     def __repr__(self) -> str:
         return (
             f"SpinorBasis: |κ| ≤ {self.kappa_max}, |μ| ≤ {self.mu_max:g}, "
@@ -289,13 +316,6 @@ def _channels(kappa_max: int, mu_max: float, order: str) -> _Channels:
     grouped = np.full(len(distinct) * 2 * most, len(pairs))
     grouped[places] = np.arange(len(pairs))
     return _Channels(kappas, mus, grouped.reshape(len(distinct), -1), places)
-
-
-def _dense(bands: jax.Array) -> jax.Array:
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    offset = np.arange(n)[None, :] - np.arange(n)[:, None]
-    picked = bands[np.clip(p + offset, 0, 2 * p), np.arange(n)[:, None]]
-    return jnp.where(np.abs(offset) <= p, picked, 0)
 
 
 def _largest_mu(mu_max: float | None, kappa_max: int) -> float:

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from zitter.bases.spinor.kinetic_balance import masked, polynomial
+from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
-from zitter.linalg.blocks import banded_product
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis

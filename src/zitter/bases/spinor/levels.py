@@ -23,8 +23,9 @@ from zitter import checks
 from zitter.bases.field_free import FieldFreeLevels
 from zitter.bases.spinor.basis import SpinorBasis
 from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.linalg.bands import dense_from_bands
 from zitter.linalg.base import Operator, Unsupported
-from zitter.linalg.blocks import dense_from_bands
+from zitter.linalg.pairs import times_rows
 
 GROUP = 4  # values of |κ| treated as one rectangle, up to eight groups
 
@@ -104,7 +105,7 @@ class SpinorLevels(FieldFreeLevels):
             picked = padded[channels]  # (κ, μ, 2n)
             if transpose:
                 matrices = jnp.swapaxes(matrices, 1, 2)
-            parts.append(_real_product(picked, matrices).reshape(-1, rows.shape[1]))
+            parts.append(times_rows(picked, matrices).reshape(-1, rows.shape[1]))
         return jnp.concatenate(parts)[places]
 
 
@@ -121,15 +122,6 @@ def levels_of(fixed: Operator, basis: SpinorBasis, dtype: Any = jnp.float64) -> 
         _recent.clear()
         _recent[key] = SpinorLevels(fixed, basis, dtype)
     return _recent[key]
-
-
-def _real_product(rows: jax.Array, matrices: jax.Array) -> jax.Array:
-    """rows (κ, μ, i) times real matrices (κ, i, j); complex rows count as twice as many."""
-    if not jnp.iscomplexobj(rows):
-        return rows @ matrices
-    count = rows.shape[1]
-    parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)], axis=1) @ matrices
-    return jax.lax.complex(parts[:, :count], parts[:, count:])
 
 
 def _group_starts(basis: SpinorBasis) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from zitter import checks
-from zitter.bases.bsplines import RadialBSplines, dense_matrix
+from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import SmallBoxWarning
 from zitter.bases.spinor.kinetic_balance import (
     dirac_bands,
@@ -19,6 +19,7 @@ from zitter.bases.spinor.kinetic_balance import (
     overlap_bands,
     potential_bands,
 )
+from zitter.linalg.bands import host_dense, host_product, lapack_upper
 from zitter.linalg.base import total
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def finite_nucleus_error(
 
     reference = RadialBSplines(100, 7, 40 / Z, "exponential", first=0.01 * size)
     basis = SpinorBasis(reference, 1, 0.5, c)
-    H, overlap = (dense_matrix(m) for m in _matrices(reference, c, potential))
+    H, overlap = (host_dense(m) for m in _matrices(reference, c, potential))
     used = np.nonzero(basis.mask[list(basis.distinct_kappas).index(-1)] > 0)[0]
     H, overlap = (m[np.ix_(used, used)] for m in (H, overlap))
     scale = 1 / np.sqrt(np.diag(overlap))
@@ -144,10 +145,8 @@ def _energy_of_closest(
         np.add.at(moments, np.arange(len(d.r)) + a, local[:, a])
     moments = moments.reshape(-1)[2:-4]
     H, overlap = _matrices(radial, c, potential)
-    p, n = overlap.shape[0] // 2, overlap.shape[1]
-    lower = np.stack([np.append(overlap[p + k, : n - k], np.zeros(k)) for k in range(p + 1)])
-    vector = scipy.linalg.solveh_banded(lower, moments, lower=True)
-    return float(vector @ _times(H, vector) / (vector @ _times(overlap, vector)))
+    vector = scipy.linalg.solveh_banded(lapack_upper(overlap), moments)
+    return float(vector @ host_product(H, vector) / (vector @ host_product(overlap, vector)))
 
 
 def _matrices(
@@ -160,9 +159,3 @@ def _matrices(
     H = dirac_bands(radial, c).copy()
     H[:3] += potential_bands(radial, c, np.asarray(potential(r)))
     return total(p * h for p, h in zip(powers, H, strict=True)), overlap
-
-
-def _times(bands: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    p, n = bands.shape[0] // 2, bands.shape[1]
-    wide = np.pad(vector, p)
-    return total(bands[p + k] * wide[p + k : p + k + n] for k in range(-p, p + 1))

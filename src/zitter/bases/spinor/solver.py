@@ -16,12 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.spinor.basis import SpinorBasis
+from zitter.linalg.base import Solver
 from zitter.linalg.radial_solver import RadialSolver
 
 CLASSES = 4
 
 
-class SpinorSolver(eqx.Module):
+class SpinorSolver(Solver):
     """Factors of bands[k, p + i, j] = M_κ[j, j + i]; `solve` gives M⁻¹ of a state."""
 
     factors: tuple[RadialSolver, ...]
@@ -36,7 +37,7 @@ class SpinorSolver(eqx.Module):
     def solve(self, rhs: jax.Array) -> jax.Array:
         padded = jnp.pad(rhs, ((0, 1), (0, 0)))
         pieces = [
-            _solve(factor, padded[places])
+            factor.solve_many(padded[places])
             for factor, (_, _, places) in zip(self.factors, _classes(self.basis), strict=True)
         ]
         flat = jnp.concatenate([piece.reshape(-1, rhs.shape[1]) for piece in pieces])
@@ -62,35 +63,3 @@ def _order(basis: SpinorBasis) -> np.ndarray:
     used = flat < basis.shape[0]
     order[flat[used]] = np.nonzero(used)[0]
     return order
-
-
-def _solve(factor: RadialSolver, rhs: jax.Array) -> jax.Array:
-    """M⁻¹ rhs for rhs (κ, columns, n); the same steps as in `RadialSolver.solve`."""
-    kappas, columns, n = rhs.shape
-    count, q = factor.chunks.shape[1], factor.chunks.shape[3]
-    p = factor.spread.shape[3] // 2
-    rows = jnp.pad(rhs, ((0, 0), (0, 0), (0, count * (q + p) - n)))
-    rows = jnp.moveaxis(rows.reshape(kappas, columns, count, q + p), 1, 3)
-    rows = jnp.concatenate([jnp.real(rows), jnp.imag(rows)], axis=3)  # (κ, chunk, unknown, 2μ)
-    sent = _product(factor.chunks, rows[:, :, :q])
-    inside, right, left = sent[:, :, :q], sent[:, :, q : q + p], sent[:, :, q + p :]
-    if count > 1:
-        at = rows[:, :-1, q:] - right[:, :-1] - left[:, 1:]
-        flat = at.reshape(kappas, (count - 1) * p, -1)
-        at = _product(factor.schur, flat).reshape(at.shape)
-        before, after = ((0, 0), (1, 0), (0, 0), (0, 0)), ((0, 0), (0, 1), (0, 0), (0, 0))
-        around = jnp.concatenate([jnp.pad(at, before), jnp.pad(at, after)], axis=2)
-        inside = inside - _product(factor.spread, around)
-        inside = jnp.concatenate([inside, jnp.pad(at, after)], axis=2)
-    solution = inside.reshape(kappas, -1, 2 * columns)[:, :n]
-    solution = jax.lax.complex(solution[..., :columns], solution[..., columns:])
-    return jnp.swapaxes(solution, 1, 2)
-
-
-def _product(stacked: jax.Array, columns: jax.Array) -> jax.Array:
-    """A complex matrix, stacked as (2a, b), times columns kept as (b, real and imaginary parts)."""
-    parts = stacked @ columns
-    a, m = parts.shape[-2] // 2, parts.shape[-1] // 2
-    real = parts[..., :a, :m] - parts[..., a:, m:]
-    imaginary = parts[..., :a, m:] + parts[..., a:, :m]
-    return jnp.concatenate([real, imaginary], axis=-1)

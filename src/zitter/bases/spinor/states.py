@@ -13,9 +13,9 @@ import numpy as np
 import scipy.linalg
 
 from zitter import checks
-from zitter.bases.bsplines import dense_matrix
 from zitter.bases.spinor.blocks import SpinorBlocks
 from zitter.bases.spinor.kinetic_balance import overlap_bands, polynomial
+from zitter.linalg.bands import host_dense
 from zitter.linalg.base import Operator, Unsupported
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def kappa_states(
         raise checks.InputError("kappa", f"must be in ±1 … ±{basis.kappa_max}, but is {kappa}")
     used = basis.mask[place[0]] > 0
     matrix, overlap = (
-        dense_matrix(polynomial(np.asarray(coefficients), [kappa])[0])[np.ix_(used, used)]
+        host_dense(polynomial(np.asarray(coefficients), [kappa])[0])[np.ix_(used, used)]
         for coefficients in (matrices, overlap_bands(basis.radial, basis.c))
     )
     matrix = 0.5 * (matrix + matrix.T)

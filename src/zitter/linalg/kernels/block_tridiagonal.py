@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from zitter import runtime
 from zitter.linalg.kernels import triton_calls
+from zitter.linalg.pairs import as_parts, joined
 
 SMALLEST = 128  # states per channel below which the kernel's fixed cost is more than it saves
 CACHE_BYTES = 26_214_400  # of blocks kept in the second-level cache: half of what an H200 has
@@ -36,12 +37,11 @@ def product(upper: jax.Array, psi: jax.Array, sign: float) -> jax.Array:
 
 def product_xla(upper: jax.Array, psi: jax.Array, sign: float) -> jax.Array:
     """Two batched real products; a complex ψ is two real columns."""
-    columns = _real_columns(psi)
+    columns = as_parts(psi)
     below = jnp.einsum("lij,ljk->lik", upper, columns[1:])
     above = sign * jnp.einsum("lji,ljk->lik", upper, columns[:-1])
     edge = jnp.zeros_like(columns[:1])
-    sums = jnp.concatenate([below, edge]) + jnp.concatenate([edge, above])
-    return jax.lax.complex(sums[..., 0], sums[..., 1]) if sums.shape[-1] == 2 else sums[..., 0]
+    return joined(jnp.concatenate([below, edge]) + jnp.concatenate([edge, above]))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -107,10 +107,3 @@ def product_triton(
     edge = jnp.zeros_like(low[:1])
     sums = jnp.concatenate([low, edge]) + jnp.concatenate([edge, high])
     return jax.lax.complex(sums[:, 0], sums[:, 1])
-
-
-def _real_columns(psi: jax.Array) -> jax.Array:
-    """ψ as (channels, n, 1 or 2): its real and imaginary part side by side."""
-    if jnp.iscomplexobj(psi):
-        return jnp.stack([jnp.real(psi), jnp.imag(psi)], axis=-1)
-    return psi[..., None]
