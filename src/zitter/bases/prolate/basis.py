@@ -206,6 +206,14 @@ class ProlateSpheroidal(Basis):
         spacing = (self.elements[-1] - self.elements[-2]) / (self.nodes - 1)
         return [(np.broadcast_to(depth[:, None], self.shape), spacing)]
 
+    def absorber(self, width: float, strength: Callable[[np.ndarray, float], Any]) -> Operator:
+        """−iW(ξ) (ξ²−⅓)/(ξ²−η²): far out W itself, and separable, so that implicit steps need no
+        iteration."""
+        [(depth, spacing)] = self.depths(width)
+        xi = self.axes()["xi"][:, None]
+        share = (xi**2 - 1 / 3) / (xi**2 - self.layout.kept_eta**2)
+        return self.multiply(-1j * strength(depth, spacing) * share)
+
     def mask_depths(self, width: float) -> list[np.ndarray]:
         return [depth for depth, _ in self.depths(width)]
 

@@ -24,7 +24,8 @@ from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import Resolvents, Solver
 from zitter.linalg.sums import add, parts_of
 
-NEGLIGIBLE = 1e-11  # of a potential: rounding left by the separation
+NEGLIGIBLE = 1e-11  # of a potential: what its own rounding leaves over,
+ROUNDING = 1e-14  # … and, of the largest V/D², that of the separation
 
 
 def separate(
@@ -65,9 +66,9 @@ def separated(values: Any, scale: np.ndarray) -> tuple[Any, Any, Any]:
         step = inverse @ xp.sum(weights * (left - mean[:, None]), axis=0)
         p, q = p + mean - rows @ step, q + step
         left = values / scale**2 - p[:, None] - q
-    size = xp.abs(values) + xp.max(xp.abs(values), axis=1, keepdims=True)
-    left = left * scale**2
-    return p, q, xp.where(xp.all(xp.abs(left) <= NEGLIGIBLE * size), 0.0, left)
+    product = xp.abs(values / scale**2)
+    rounding = NEGLIGIBLE * product + ROUNDING * xp.max(product)
+    return p, q, xp.where(xp.all(xp.abs(left) <= rounding), 0.0, left * scale**2)
 
 
 class Spheroidal(Resolvents):
@@ -112,14 +113,30 @@ class _Condensed(eqx.Module):
 def _condensed(blocks: jax.Array, shift: jax.Array) -> _Condensed:
     """Factors of the matrix with these element blocks plus a number."""
     n = blocks.shape[1]
-    inverse = jnp.linalg.inv(blocks[:, 1:-1, 1:-1] + shift * jnp.eye(n - 2))
+    inverse = jax.vmap(_inverse)(blocks[:, 1:-1, 1:-1] + shift * jnp.eye(n - 2))
     left = jnp.einsum("eij,ej->ei", inverse, blocks[:, 1:-1, 0])
     right = jnp.einsum("eij,ej->ei", inverse, blocks[:, 1:-1, -1])
     own = blocks[:, 0, 0] - jnp.sum(blocks[:, 0, 1:-1] * left, axis=1) + shift
     before = blocks[:, -1, -1] - jnp.sum(blocks[:, -1, 1:-1] * right, axis=1)
     coupling = (blocks[:, 0, -1] - jnp.sum(blocks[:, 0, 1:-1] * right, axis=1))[:-1]
     matrix = jnp.diag(own + _later(before)) + jnp.diag(coupling, 1) + jnp.diag(coupling, -1)
-    return _Condensed(inverse, left, right, jnp.linalg.inv(matrix))
+    return _Condensed(inverse, left, right, _inverse(matrix))
+
+
+def _inverse(matrix: jax.Array) -> jax.Array:
+    """M⁻¹ by sweeps over the pivots, and one step of Newton's method for the digits they lose.
+
+    Not by LAPACK: on the CPU two calls for many matrices at a time, as the factors for two values
+    of z are, may wait for each other's threads for ever (jaxlib 0.10).
+    """
+
+    def sweep(j, m):
+        row, column = m[j] / m[j, j], m[:, j]
+        swept = (m - column[:, None] * row).at[j].set(row).at[:, j].set(-column / m[j, j])
+        return swept.at[j, j].set(1 / m[j, j])
+
+    found = jax.lax.fori_loop(0, len(matrix), sweep, matrix)
+    return 2 * found - found @ (matrix @ found)
 
 
 def _later(values: jax.Array) -> jax.Array:
