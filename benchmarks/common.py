@@ -6,8 +6,10 @@ import argparse
 import datetime
 import importlib.metadata
 import json
+import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,12 +39,30 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
+def commit() -> str:
+    """The source that was measured; the environment names it where only a copy of it lies."""
+    named = os.environ.get("ZITTER_COMMIT")
+    if named:
+        return named
+    here = Path(__file__).resolve().parent
+    try:
+        words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain"]]
+        found, changed = (
+            subprocess.run(w, cwd=here, capture_output=True, text=True, check=True).stdout
+            for w in words
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.strip() + (" with changes" if changed.strip() else "")
+
+
 def record(name: str, question: str, rows: list[dict[str, Any]], *packages: str) -> dict[str, Any]:
     device = jax.devices()[0]
     return {
         "name": name,
         "question": question,
         "date": datetime.date.today().isoformat(),
+        "commit": commit(),
         "device": device.device_kind if device.platform != "cpu" else _cpu(),
         "versions": versions(*packages),
         "rows": rows,

@@ -10,8 +10,11 @@ Then |κ| ≤ 80 with 1205 splines: the product, the direct solve with S + iΔt/
 from __future__ import annotations
 
 import os
+import sys
 import time
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the oracle
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the peer needs memory as well
 
 import equinox as eqx

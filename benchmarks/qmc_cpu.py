@@ -30,7 +30,8 @@ import numpy as np
 from common import arguments, finish, record
 
 import zitter as zt
-from zitter.qmc.sweep import DriftDiffusion, Dynamics, GaussianSteps, sweep
+from zitter.qmc.walk.dynamics import DriftDiffusion, Dynamics, GaussianSteps
+from zitter.qmc.walk.sweep import sweep
 
 ROUNDS = 3
 

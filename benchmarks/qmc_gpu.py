@@ -23,7 +23,7 @@ import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
-from zitter.qmc import elimination
+from zitter.qmc.determinants import elimination
 from zitter.reproduce import sweep_costs
 
 

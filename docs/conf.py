@@ -16,7 +16,6 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
-# choosing-a-propagator.md joins the build and the index once its measurements exist.
 exclude_patterns = ["_build"]
 
 html_theme = "furo"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cli, io
+from zitter import cases, cli, config, io
 
 CASE = """
 title = "a small atom in a short pulse"
@@ -147,7 +147,7 @@ class TestRun:
         assert (out / "result.h5").read_bytes() == before
         code, _, stderr = zitter(capsys, "run", case, "--out", out, "--resume")
         assert code == 2
-        assert "must continue the same input" in stderr
+        assert "must continue the same run" in stderr
 
     def test_dry_run_refuses_what_run_refuses(self, tmp_path, capsys):
         case = tmp_path / "box.toml"
@@ -294,6 +294,58 @@ class TestOtherCommands:
         assert code == 2
         assert stderr.startswith("error: output: must end in one of")
 
+    def test_pictures_need_neither_the_input_nor_its_folder(self, tmp_path, capsys, monkeypatch):
+        """A potential from a file, drawn behind the density where that file is out of reach."""
+        (tmp_path / "in").mkdir()
+        np.savez(tmp_path / "in" / "v.npz", potential=0.02 * np.linspace(-5, 5, 31) ** 2)
+        text = (
+            'title = "from a file"\n[basis]\ntype = "Grid"\nshape = 31\nspacing = 0.5\n'
+            '[model]\nterms = ["Kinetic", { type = "Potential", file = "v.npz" }]\n'
+        )
+        runs = {
+            "levels": "[eigenstates]\nn = 2\n",
+            "moves": '[evolve]\nt = [0, 1]\ndt = 0.1\nobservables = ["Density"]\n',
+        }
+        for name, verb in runs.items():
+            case = tmp_path / "in" / f"{name}.toml"
+            case.write_text(text + verb)
+            assert zitter(capsys, "run", case, "--out", tmp_path / name, "-q")[0] == 0
+        (tmp_path / "in" / "v.npz").unlink()
+        monkeypatch.chdir(tmp_path)
+        levels = zt.load("levels")
+        figure = zt.plot.overview(levels)
+        assert figure.get_suptitle() == "from a file"
+        drawn = figure.axes[0].lines[0].get_ydata()
+        np.testing.assert_allclose(drawn, levels.model.terms[1].values)
+        behind = zt.plot.moving_potential(zt.load("moves"))
+        np.testing.assert_allclose(behind(0.5), drawn)
+        for options in ([], ["--animate"]):
+            assert zitter(capsys, "plot", "moves", *options)[0] == 0
+
+    def test_plot_draws_what_python_saved_without_observables(self, tmp_path, capsys):
+        H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic()]), zt.Grid(24, 0.5))
+        start = zt.eigenstates(H, 1).states[0]
+        zt.evolve(H, start, (0.0, 0.1), 0.05, zt.SplitOperator()).save(tmp_path / "run.h5")
+        assert zitter(capsys, "plot", tmp_path / "run.h5")[0] == 0
+        assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_showing_does_not_wait_for_jax(self, result):
+        code = (
+            "import sys, zitter.cli as c; c.status(['show', sys.argv[1]]); "
+            "print('jax' in sys.modules, 'matplotlib' in sys.modules)"
+        )
+        command = [sys.executable, "-c", code, str(result)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert "probability lost" in done.stdout
+        assert done.stdout.strip().endswith("False False")
+
+    def test_only_what_moves_is_animated(self, tmp_path, capsys):
+        H = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(24, 0.5))
+        zt.eigenstates(H, 1).save(tmp_path / "e.h5")
+        code, _, stderr = zitter(capsys, "plot", tmp_path / "e.h5", "--animate")
+        assert code == 2
+        assert "must be one that moves (evolution) to be animated" in stderr
+
     def test_plot_animates(self, result, tmp_path, capsys):
         film = tmp_path / "film.gif"
         assert zitter(capsys, "plot", result, "--animate", "-o", film)[0] == 0
@@ -374,12 +426,35 @@ def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, cap
         assert "on request" in stderr
         assert str(out / "checkpoint") in stderr
         *before, last = stderr.splitlines()
-        assert last.startswith("error: stopped at ")
+        assert last.startswith("error: stopped at ") and " of 1000 steps" in last
+        assert last.endswith("--resume continues from there.")
+        assert last.removeprefix("error: ") in (out / "log.txt").read_text()
         assert all(line.startswith("warning: ") for line in before)
     code, _, _ = zitter(capsys, "run", case, "--out", out, "-q", "--resume", *STOPPED)
     assert code == 0
     same_numbers(out, undisturbed)
     assert not (out / "checkpoint").exists()
+
+
+def test_resume_refuses_another_potential(tmp_path, capsys):
+    """The same input whose file has changed is another run."""
+    case, out = tmp_path / "case.toml", tmp_path / "out"
+    case.write_text(
+        '[basis]\ntype = "Grid"\nshape = 31\nspacing = 0.5\n'
+        '[model]\nterms = ["Kinetic", { type = "Potential", file = "v.npy" }]\n'
+        "[evolve]\nt = [0, 1]\ndt = 0.1\n"
+    )
+    potential = 0.1 * np.linspace(-5, 5, 31) ** 2
+    np.save(tmp_path / "v.npy", potential)
+    begun = cases.read(config.read(case)).fingerprint()
+    (out / "checkpoint").mkdir(parents=True)
+    (out / "checkpoint" / "input").write_text(begun)
+    np.save(tmp_path / "v.npy", 2 * potential)
+    code, _, stderr = zitter(capsys, "run", case, "--out", out, "-q", "--resume")
+    assert code == 2
+    assert "--resume: must continue the same run" in stderr
+    np.save(tmp_path / "v.npy", potential)
+    assert zitter(capsys, "run", case, "--out", out, "-q", "--resume")[0] == 0
 
 
 def test_resume_refuses_another_input(case, tmp_path, capsys):
@@ -392,7 +467,7 @@ def test_resume_refuses_another_input(case, tmp_path, capsys):
     (out / "result.h5").unlink()
     psi = io.Variable(np.ones(127, complex), ("axis_0",))
     io.write(folder / "initial.h5", io.Dataset({"psi": psi}, {"known": {}}))
-    loop.Checkpoint(folder, 0, "another").save(1, [np.zeros(3)], 0, loop.Piece([], {}))
+    loop.Checkpoint(folder, 0, "another").save(1, [np.zeros(3)], 0, loop.Piece({}, {}))
     code, _, stderr = zitter(capsys, "run", case, "--out", out, "-q", "--resume")
     assert code == 2
     assert "belongs to a different input" in stderr

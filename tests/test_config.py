@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import config, initial
+from zitter import cases, config, initial
 from zitter.checks import InputError
 from zitter.config import document
 from zitter.config.objects import classes, parameters
-from zitter.plot.overviews import _light
+from zitter.plot.overviews import light
 from zitter.propagators.schemes import TimeScheme
+from zitter.results import Solution
+from zitter.stored import Kept
 from zitter.terms.trajectories import Trajectory
 
 HEAD = """
@@ -52,14 +54,20 @@ observables = ["Norm", { type = "Populations", n = 2, every = 3 }]
 """
 
 
-def case(text: str) -> config.Case:
-    return config.assemble(config.parse(text))
+def case(text: str) -> cases.Case:
+    return cases.read(config.parse(text))
 
 
 def refused(text: str) -> InputError:
     with pytest.raises(InputError) as caught:
         case(text)
     return caught.value
+
+
+def light_of(case):
+    """The pulse that a picture of the run would show."""
+    kept = Kept({"basis": case.basis, "model": case.model})
+    return light(Solution(np.zeros(1), {}, None, None, {}, {}, kept=kept))
 
 
 class TestObjects:
@@ -94,9 +102,9 @@ class TestObjects:
 
     def test_the_light_of_a_picture_is_that_of_the_model(self):
         """Not the first pulse of the file: here the terms see the sum of two."""
-        light = _light(case(HEAD + EVOLVE))
-        assert [type(f).__name__ for f in light.fields] == ["SineSquared", "Gaussian"]
-        assert _light(case(HEAD.split("[pump]")[0].replace(
+        found = light_of(case(HEAD + EVOLVE))
+        assert [type(f).__name__ for f in found.fields] == ["SineSquared", "Gaussian"]
+        assert light_of(case(HEAD.split("[pump]")[0].replace(
             '{ type = "VelocityGauge", pulse = { type = "FieldSum", fields = ["pump", "probe"] } }',
             '"Repulsion"',
         ) + EVOLVE.replace("pump.duration + ", ""))) is None  # fmt: skip
@@ -108,7 +116,7 @@ class TestObjects:
             '[basis]\ntype = "Grid"\nshape = 8\nspacing = 1\n[eigenstates]\n'
             '[model]\nterms = ["Kinetic", { type = "Potential", file = "v.npz" }]\n'
         )
-        built = config.assemble(config.read(path))
+        built = cases.read(config.read(path))
         potential = built.model.terms[1]
         assert isinstance(potential, zt.Potential)
         np.testing.assert_array_equal(potential.values, np.arange(8.0))
@@ -123,9 +131,7 @@ class TestObjects:
                 "model.terms.1.pulse",
         }.items():  # fmt: skip
             with pytest.raises(InputError, match=sentence):
-                config.assemble(
-                    config.parse(f'{text}terms = ["Kinetic", {term}]\n', folder=tmp_path)
-                )
+                cases.read(config.parse(f'{text}terms = ["Kinetic", {term}]\n', folder=tmp_path))
 
     def test_public_classes_are_found_by_kind(self):
         assert {"SplitOperator", "Lanczos", "CrankNicolson"} <= classes(zt.Propagator).keys()
@@ -312,7 +318,7 @@ class TestEigenBasis:
 
     def refused(self, source: str, folder) -> str:
         with pytest.raises(InputError) as caught:
-            config.assemble(config.parse(self.text(source), folder=folder))
+            cases.read(config.parse(self.text(source), folder=folder))
         return str(caught.value)
 
     def test_from_a_file_and_from_splines(self, tmp_path):
@@ -320,7 +326,7 @@ class TestEigenBasis:
         assert isinstance(made, zt.EigenBasis) and made.parent is not None
         made.save(tmp_path / "atom.h5")
         text = self.text('file = "atom.h5"')
-        read = config.assemble(config.parse(text, folder=tmp_path))
+        read = cases.read(config.parse(text, folder=tmp_path))
         assert isinstance(read.basis, zt.EigenBasis) and read.basis.sizes == made.sizes
         np.testing.assert_array_equal(np.asarray(read.basis.velocity), np.asarray(made.velocity))
         psi, known = read.initial.make(read.hamiltonian(), 0.0)

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import zitter as zt
-from zitter import config
+from zitter import cases, config
 from zitter.cli import status
 
 CASE = """
@@ -36,7 +36,7 @@ propagator = { type = "CrankNicolson", tol = 1e-8 }
 def built(text):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return config.assemble(config.parse(text)).hamiltonian()
+        return cases.read(config.parse(text)).hamiltonian()
 
 
 def test_case_becomes_a_hamiltonian():
@@ -78,7 +78,7 @@ def test_impossible_values_are_refused(old, new, words):
     ],
 )
 def test_doubtful_values_are_warned_of(old, new, words):
-    case = config.assemble(config.parse(CASE.replace(old, new)))
+    case = cases.read(config.parse(CASE.replace(old, new)))
     with pytest.warns(UserWarning, match=words):
         case.hamiltonian()
 

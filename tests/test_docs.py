@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import config, public, units
+from test_layering import LEVELS
+from zitter import cases, config, public, units
 
 ROOT = Path(__file__).parents[1]
 DIRECTIVE = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   .*\n)*)", re.M)
@@ -111,6 +112,45 @@ def test_members_named_on_the_api_page_exist():
             assert inspect.getattr_static(getattr(MODULES[path], name), member), (full, member)
 
 
+def rows(text: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without its own head."""
+    below = text.split(f"\n{heading}\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", below, re.M)
+    assert table, heading
+    return [line.strip("| ").split(" | ") for line in table[0].splitlines()[2:]]
+
+
+def test_the_layers_of_the_architecture_are_those_that_are_held():
+    told = {
+        name: int(level)
+        for level, modules, _ in rows(page("architecture.md"), "## Layers")
+        for name in re.findall(r"`(\w+)`", modules)
+    }
+    assert told == LEVELS
+
+
+def test_the_vocabulary_is_told_whole():
+    listed = [
+        word
+        for first, *_ in rows(page("architecture.md"), "## The vocabulary of a basis")
+        for word in re.findall(r"`(\w+)", first)
+    ]
+    words = {name for name in vars(zt.Basis) if not name.startswith("_")}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == words | {"shape"}
+
+
+def test_the_protocol_of_wave_functions_is_told_whole():
+    listed = {
+        word
+        for first, _ in rows(page("architecture.md"), "## Monte Carlo")
+        for word in re.findall(r"`(\w+)", first)
+    }
+    words = {name for name in vars(zt.qmc.Wavefunction) if not name.startswith("_")}
+    told_elsewhere = {"is_complex", "moves_together"}  # facts, not words
+    assert listed == (words - told_elsewhere) | {"system", "parameters"}
+
+
 def test_constants_are_those_of_the_code():
     text = page("conventions.md")
     row = re.compile(r"^\| ([a-z ]+) \| ([\d.]+)(?: × 10([⁻⁰-⁹¹²³]+))?", re.M)
@@ -154,7 +194,7 @@ terms = [{ type = "LengthGauge", pulse = { type = "FieldSum", fields = ["pump", 
 t = [0, "probe.duration"]
 dt = 0.1
 """
-    case = config.assemble(config.parse(block + rest, folder=tmp_path))
+    case = cases.read(config.parse(block + rest, folder=tmp_path))
     pump, probe = case.fields["pump"], case.fields["probe"]
     assert float(pump.vector_potential(50.0)) == pytest.approx(np.sin(1), rel=1e-15)
     start = 5e-15 / units.TIME_S

@@ -130,6 +130,19 @@ def test_electron_gas_input(outputs, capsys):
 
 
 @pytest.mark.slow
+def test_helium_monte_carlo(capsys):
+    printed = script("helium-monte-carlo", capsys)
+    *_, (energy, digits) = re.findall(r"  energy +(-[\d.]+)\((\d+)\) hartree", printed)
+    error = int(digits) * 10.0 ** -len(energy.split(".")[1])
+    # Without nodes DMC is exact but for the time step, whose error at 0.01 is below 0.002.
+    assert abs(float(energy) + 2.903724) < 2 * error + 0.002
+    assert error < 0.006
+    densities = [float(n) for n in re.findall(r"n\([\d.]+\) = ([\d.]+)", printed)]
+    assert len(densities) == 12
+    assert densities == sorted(densities, reverse=True)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:rmax", "ignore:.*too few for Z")
 def test_dirac_pulse(outputs, capsys):
     told = run("dirac-pulse", outputs, capsys)

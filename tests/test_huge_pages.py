@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import zitter
 from zitter.cli import huge_pages
 
+SOURCE = Path(zitter.__file__).resolve().parents[1]  # it may be used without being installed
 ON_REQUEST, ALWAYS = "always [madvise] never", "[always] madvise never"
 
 
@@ -37,6 +40,6 @@ def test_the_same_command_starts_again():
     setting = __file__  # holds the words [madvise] as well
     found = subprocess.run(
         [sys.executable, "-c", program, setting], capture_output=True, text=True, timeout=60,
-        env={"PATH": ""}, check=True,
+        env={"PATH": "", "PYTHONPATH": str(SOURCE)}, check=True,
     )  # fmt: skip
     assert found.stdout.split() == [huge_pages.TUNABLE]

@@ -37,8 +37,17 @@ def test_round_trip(tmp_path):
     assert read.attributes["kind"] == "test"
 
 
+def test_complex_numbers_keep_every_bit(tmp_path):
+    """The signs of zeros too, and infinities."""
+    parts = [0.0, -0.0, np.inf, -np.inf, 1.5]
+    numbers = np.array([[complex(x, y) for x in parts] for y in parts])
+    io.write(tmp_path / "a.h5", io.Dataset({"psi": io.Variable(numbers, ("x", "y"))}, {}))
+    assert io.read(tmp_path / "a.h5").variables["psi"].data.tobytes() == numbers.tobytes()
+
+
 def test_xarray_reads_the_file(tmp_path):
     xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
     io.write(tmp_path / "a.h5", dataset())
     with xarray.open_dataset(tmp_path / "a.h5", engine="h5netcdf") as data:
         assert data["psi"].dims == ("x", "complex")

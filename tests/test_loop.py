@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
+import h5py
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import systems
 import zitter as zt
-from zitter import checks, loop, solve
+from zitter import checks, io, loop, solve
 
 
 def logistic(context, state):
@@ -77,7 +78,7 @@ def test_a_guard_leaves_the_last_good_state_and_its_records(tmp_path, every):
     assert "new run" in str(failure.value) and "--resume" not in str(failure.value)
     done, state, pieces = checkpoint.load(jnp.float64(0))
     assert done == seen[-1] and float(state) == whole.records["value"][done]
-    kept = np.concatenate([piece.records[0] for piece in pieces if piece.records])
+    kept = np.concatenate([piece.records["value"] for piece in pieces if piece.records])
     assert np.array_equal(kept, whole.records["value"][:done])
 
 
@@ -120,6 +121,70 @@ def test_resume_refuses_another_run_s_checkpoint(tmp_path):
     driven(checkpoint=first)
     with pytest.raises(zt.InputError, match="resume: must continue the same run"):
         driven(checkpoint=loop.Checkpoint(tmp_path / "c", signature="two"), resume=True)
+
+
+def test_a_viewer_reads_names_and_times_of_an_unfinished_run(tmp_path, monkeypatch):
+    """With plain h5py: what was recorded, when, and how far the run has come."""
+    system = systems.driven_oscillator()
+    options = {"observables": [zt.Norm(), zt.Position(), zt.Density(every=4)], "save_every": 5}
+    folder = tmp_path / "checkpoint"
+
+    def killed(self, state, done):
+        if done >= 13:
+            raise Stop
+
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(solve._Watcher, "guard", killed)
+        zt.evolve(
+            system.H, system.start, (1.0, 2.5), 0.01, zt.Lanczos(12), **options,
+            checkpoint=folder, checkpoint_every=0.0,
+        )  # fmt: skip
+    times, positions, dense = [], [], []
+    for file in sorted(folder.glob("records-*.h5")):
+        with h5py.File(file) as piece:
+            if "time" in piece:
+                assert piece["position"].dims[0][0] == piece["time"]
+                times += list(piece["time"])
+                positions += list(piece["position"])
+                assert len(piece["norm"]) == len(piece["time"])
+            if "density" in piece:
+                dense += list(piece["time_density"])
+    with h5py.File(folder / "state.h5") as state:
+        assert int(state.attrs["done"]) == len(times)
+        assert int(state.attrs["steps"]) == 30
+        assert state["psi"].shape == (*system.H.shape, 2)  # real and imaginary part
+    np.testing.assert_allclose(times, 1.0 + 0.05 * np.arange(len(times)), rtol=1e-14)
+    np.testing.assert_allclose(dense, 1.0 + 0.2 * np.arange(len(dense)), rtol=1e-14)
+    whole = zt.evolve(system.H, system.start, (1.0, 2.5), 0.01, zt.Lanczos(12), **options)
+    assert np.array_equal(positions, whole.observables["position"][: len(positions)])
+
+
+def test_a_checkpoint_without_names_is_refused(tmp_path):
+    """As earlier versions wrote them: arrays s0, s1, … and no word about their layout."""
+    checkpoint = loop.Checkpoint(tmp_path / "c", signature="logistic")
+    arrays = {"s0": io.Variable(np.float64(0.3), ())}
+    attributes = {"done": "3", "pieces": "0", "signature": "logistic"}
+    io.write(checkpoint.folder / "state.h5", io.Dataset(arrays, attributes))
+    with pytest.raises(zt.InputError, match=r"resume: must continue a run of this version, but"):
+        driven(checkpoint=checkpoint, resume=True)
+
+
+def test_the_last_steps_are_counted(tmp_path, monkeypatch):
+    """A run whose records do not divide its steps is as long as it says it is."""
+    system = systems.driven_oscillator()
+    with monkeypatch.context() as patch, pytest.raises(loop.Interrupted, match=r"of 31 steps"):
+        patch.setattr(loop, "_signals", lambda: contextlib.nullcontext(lambda: True))
+        zt.evolve(system.H, system.start, (0.0, 0.31), 0.01, zt.Lanczos(12), save_every=5)
+    seen = []
+
+    @contextlib.contextmanager
+    def progress(show, label, total, done):
+        seen.append(total)
+        yield seen.append
+
+    monkeypatch.setattr(loop, "_progress", progress)
+    zt.evolve(system.H, system.start, (0.0, 0.31), 0.01, zt.Lanczos(12), save_every=5)
+    assert seen[0] == seen[-1] == 31
 
 
 def test_evolve_stops_at_nan():

@@ -123,8 +123,8 @@ WALKERS = """
     import numpy as np
     import zitter as zt
     from zitter import qmc
-    from zitter.qmc import variational
     from zitter.qmc.runs import Run
+    from zitter.qmc.walk import variational
 
     def run(mesh):
         zt.configure(mesh=mesh)

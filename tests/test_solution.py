@@ -52,6 +52,7 @@ def test_load_takes_an_output_directory(solution, tmp_path):
 
 def test_xarray(solution, tmp_path):
     xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
     data = solution.to_xarray()
     assert data["density"].dims == ("time_density", "x", "y")
     assert data["position"].dims == ("time", "component")

@@ -17,7 +17,7 @@ from zitter.bases.base import Basis
 from zitter.eigensolvers import Direct, Eigensolver
 from zitter.eigensolvers.errors import BoxWarning
 from zitter.hamiltonian import Hamiltonian
-from zitter.solution import Eigenstates
+from zitter.results import Eigenstates
 from zitter.solve import eigenstates
 from zitter.terms import Model, Potential, discretize
 

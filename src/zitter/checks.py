@@ -1,7 +1,7 @@
 """Checks of user input, in one sentence form: `key: must …, but is …`.
 
 Constructors call these functions, so a value is judged in one place whether it comes from Python,
-from a TOML file or from `--set`. Traced values (inside `jax.grad` or `jax.vmap`) pass unjudged.
+from a TOML file or from a command. Traced values (inside `jax.grad` or `jax.vmap`) pass unjudged.
 """
 
 from __future__ import annotations
@@ -144,6 +144,14 @@ def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
         names = " or ".join(k.__name__ for k in kinds)
         raise InputError(key, f"must be {with_article(names)}, but is {_brief(value)}")
     return value
+
+
+def listed(key: str, values: Any, kind: type) -> None:
+    """Refuse what is no list of objects of a kind."""
+    if not isinstance(values, list | tuple):
+        raise InputError(key, f"must be a list of {kind.__name__}s, but is {values!r}")
+    for position, value in enumerate(values):
+        instance(f"{key}.{position}", value, kind)
 
 
 def with_article(name: str) -> str:

@@ -101,14 +101,39 @@ class Mask(eqx.Module):
 Contribution = Operator | TimeDependent | Absorbing | Mask
 
 
+@jax.tree_util.register_pytree_node_class
+class Origin:
+    """The model that an H was made from, for people and files.
+
+    To JAX it is empty: nothing of it is traced, and no other model makes a program compile anew.
+    What JAX takes apart and puts together again has lost it, since it may be another H.
+    """
+
+    def __init__(self, model: Any = None):
+        self.model = model
+
+    def tree_flatten(self) -> tuple[tuple[()], None]:
+        return (), None
+
+    @classmethod
+    def tree_unflatten(cls, auxiliary: None, children: tuple[()]) -> Origin:
+        return cls()
+
+
 class Hamiltonian(eqx.Module):
-    """What `discretize` makes and the verbs take."""
+    """What `discretize` makes and the verbs take; `model` is what it was made from, or None."""
 
     basis: Basis
     fixed: Operator
     changing: tuple[TimeDependent, ...] = ()
     absorber: Operator | None = None
     mask: Mask | None = None
+    origin: Origin = eqx.field(default_factory=Origin)
+
+    @property
+    def model(self) -> Any:
+        """The model it was made from; None where that is not known."""
+        return self.origin.model
 
     @property
     def time_dependent(self) -> bool:
@@ -127,11 +152,11 @@ class Hamiltonian(eqx.Module):
                 "H.at(t) freezes it at one time",
                 stacklevel=2,
             )
-        return Hamiltonian(self.basis, self.fixed)
+        return Hamiltonian(self.basis, self.fixed, origin=self.origin)
 
     def at(self, t: Any) -> Hamiltonian:
         """H frozen at one time."""
-        return Hamiltonian(self.basis, self.mix([1.0], [t]))
+        return Hamiltonian(self.basis, self.mix([1.0], [t]), origin=self.origin)
 
     def mix(self, weights: Sequence[Any], times: Sequence[Any]) -> Operator:
         """Σ_n w_n H(t_n) as one operator."""
@@ -145,7 +170,7 @@ class Hamiltonian(eqx.Module):
     def dense(self) -> Hamiltonian:
         """The same H with its unchanging part as a full matrix: no structure left to use."""
         matrix = Dense(self.fixed.as_matrix(), self.basis.shape, self.fixed.hermitian)
-        return Hamiltonian(self.basis, matrix, self.changing, self.absorber, self.mask)
+        return Hamiltonian(self.basis, matrix, self.changing, self.absorber, self.mask, self.origin)
 
     @property
     def operator(self) -> Operator:
@@ -194,4 +219,5 @@ class Hamiltonian(eqx.Module):
             tuple(c.astype(real_dtype) for c in self.changing),
             cast_reals(self.absorber, real_dtype),
             cast_reals(self.mask, real_dtype),
+            self.origin,
         )

@@ -11,10 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, runtime, solution
+from zitter import checks, kinds, runtime
 from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver
 from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
 
 
@@ -98,13 +99,17 @@ class Stored(InitialState):
         self.state = checks.integer("state", state, 0)
 
     def make(self, H, t):
-        result = solution.load(self.file)
-        if isinstance(result, solution.Eigenstates):
-            count = len(result.energies)
-            checks.integer("state", self.state, 0, count - 1)
-            psi = result.states[self.state]
-        else:
-            psi = result.final
+        result = kinds.load(self.file)
+        match result:
+            case Eigenstates():
+                checks.integer("state", self.state, 0, len(result.energies) - 1)
+                psi = result.states[self.state]
+            case Solution():
+                psi = result.final
+            case _:
+                raise checks.InputError(
+                    "file", f'must hold a state, but "{self.file}" holds: {result.kind}'
+                )
         if np.shape(psi) != H.basis.shape:
             raise checks.InputError(
                 "file",
@@ -117,7 +122,7 @@ class Stored(InitialState):
 def without_light(H: Hamiltonian, t: float) -> Hamiltonian:
     """H at time t as a Hamiltonian that does not change, with light and absorbers left out."""
     moving = tuple(part for part in H.changing if not isinstance(part, Driven))
-    return Hamiltonian(H.basis, H.fixed, moving).at(t) if moving else H.static
+    return Hamiltonian(H.basis, H.fixed, moving, origin=H.origin).at(t) if moving else H.static
 
 
 def _in_precision(psi: Any) -> jax.Array:

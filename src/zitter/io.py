@@ -1,7 +1,8 @@
 """Files: HDF5 that reads as NetCDF-4, written whole or not at all.
 
 Every variable has named dimensions (HDF5 dimension scales), `units` and `long_name`. Complex
-numbers are kept as a trailing dimension `complex` of length 2 (real, imaginary part).
+numbers are kept as a trailing dimension `complex` of length 2 (real, imaginary part). Objects that
+belong to the numbers, such as a basis, lie in the group `objects`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from zitter import checks
+from zitter import __version__, checks
+
+OBJECTS = "objects"  # the only group of a file
 
 
 @dataclasses.dataclass
@@ -31,11 +34,20 @@ class Variable:
 
 
 @dataclasses.dataclass
+class Packed:
+    """An object as plain data: its form in JSON, and the arrays that the form names."""
+
+    form: Any
+    arrays: dict[str, np.ndarray]
+
+
+@dataclasses.dataclass
 class Dataset:
     """Variables and attributes; a variable named like a dimension is its coordinate."""
 
     variables: dict[str, Variable]
     attributes: dict[str, Any]
+    objects: dict[str, Packed] = dataclasses.field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -92,6 +104,9 @@ def write(path: str | os.PathLike[str], dataset: Dataset) -> None:
                 item.dims[axis].attach_scale(scales[dim])
         for key, value in dataset.attributes.items():
             file.attrs[key] = value if isinstance(value, str) else json.dumps(value)
+        file.attrs["version"] = __version__
+        for name, packed in dataset.objects.items():
+            _write_object(file.create_group(f"{OBJECTS}/{name}"), packed)
 
 
 def read(path: str | os.PathLike[str]) -> Dataset:
@@ -99,18 +114,41 @@ def read(path: str | os.PathLike[str]) -> Dataset:
 
     try:
         with h5py.File(path, "r") as file:
-            for name, item in file.items():
-                if not isinstance(item, h5py.Dataset):
+            groups = {name: item for name, item in file.items() if isinstance(item, h5py.Group)}
+            for name in groups:
+                if name != OBJECTS:
                     raise checks.InputError(
                         "file", f'must hold datasets only, but "{name}" in "{path}" is a group'
                     )
-            found = {name: _variable(name, item) for name, item in file.items()}
+            found = {name: _variable(name, x) for name, x in file.items() if name not in groups}
             variables = {name: v for name, v in found.items() if v is not None}
-            return Dataset(variables, dict(file.attrs))
-    except OSError as error:
+            kept = groups.get(OBJECTS, {})
+            objects = {name: _read_object(item) for name, item in kept.items()}
+            return Dataset(variables, dict(file.attrs), objects)
+    except checks.InputError:
+        raise
+    except (OSError, KeyError, ValueError, RecursionError) as error:
         raise checks.InputError(
             "file", f'must be a readable result file, but "{path}" is not: {error}'
         ) from None
+
+
+def _write_object(group: Any, packed: Packed) -> None:
+    group["form"] = json.dumps(packed.form)
+    for key, values in packed.arrays.items():
+        stored, dims = _stored(Variable(values, ()))
+        group[key] = stored
+        group[key].attrs["complex"] = int(bool(dims))
+
+
+def _read_object(group: Any) -> Packed:
+    form = json.loads(group["form"].asstr()[()])
+    arrays = {}
+    for key, item in group.items():
+        if key != "form":
+            values = item[()]
+            arrays[key] = _complex(values) if item.attrs["complex"] else values
+    return Packed(form, arrays)
 
 
 def to_xarray(dataset: Dataset) -> Any:
@@ -144,10 +182,16 @@ def _variable(name: str, item: Any) -> Variable | None:
     dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
     data = item[()]
     if dims and dims[-1] == "complex":
-        data, dims = data[..., 0] + 1j * data[..., 1], dims[:-1]
+        data, dims = _complex(data), dims[:-1]
     return Variable(
         data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))
     )
+
+
+def _complex(pairs: np.ndarray) -> np.ndarray:
+    """The pairs' own bits: a sum x + iy would lose the sign of zeros."""
+    kind = np.result_type(pairs.dtype, np.complex64)
+    return np.ascontiguousarray(pairs).view(kind)[..., 0]
 
 
 def _describe(item: Any, variable: Variable) -> None:

@@ -16,7 +16,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +23,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, io
+from zitter import checks
+from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 
@@ -33,78 +33,8 @@ class Interrupted(checks.RunError):
     """The run was asked to stop (Ctrl-C, SIGTERM); its state is saved if it has a checkpoint."""
 
 
-@dataclasses.dataclass
-class Piece:
-    """A stretch of a run: its records, and what host visits returned, each along a first axis."""
-
-    records: list[np.ndarray]
-    visits: dict[str, np.ndarray]
-
-
-@dataclasses.dataclass
-class Checkpoint:
-    """Where a run keeps its state: `state.h5` and the records so far, in numbered pieces.
-
-    A piece holds the loop's records and what host visits returned since the last one. It is
-    written before the state that counts it, so a kill at any moment leaves a whole state with all
-    its records.
-    """
-
-    folder: Path
-    every: float = 30.0  # seconds between checkpoints
-    signature: str = ""  # what must be equal for a resume to make sense
-
-    def save(self, done: int, state: Any, pieces: int, piece: Piece) -> int:
-        arrays = {f"r{i}": a for i, a in enumerate(piece.records)}
-        arrays |= {f"visit_{name}": a for name, a in piece.visits.items()}
-        if arrays:
-            self._write(f"records-{pieces:06d}.h5", arrays, {})
-            pieces += 1
-        leaves = [np.asarray(x) for x in jax.tree.leaves(state)]
-        attributes = {"done": str(done), "pieces": str(pieces), "signature": self.signature}
-        self._write("state.h5", {f"s{i}": a for i, a in enumerate(leaves)}, attributes)
-        return pieces
-
-    def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
-        """(steps done, state, pieces), or None where there is nothing to resume."""
-        path = self.folder / "state.h5"
-        if not path.exists():
-            return None
-        saved = io.read(path)
-        if saved.attributes["signature"] != self.signature:
-            raise checks.InputError(
-                "resume",
-                f"must continue the same run, but {self.folder} belongs to a different input",
-            )
-        leaves, structure = jax.tree.flatten(state)
-        loaded = [
-            jax.device_put(saved.variables[f"s{i}"].data.astype(leaf.dtype), leaf.sharding)
-            for i, leaf in enumerate(leaves)
-        ]
-        pieces = []
-        for k in range(int(saved.attributes["pieces"])):
-            stored = io.read(self.folder / f"records-{k:06d}.h5").variables
-            visits = {
-                name.removeprefix("visit_"): v.data
-                for name, v in stored.items()
-                if name.startswith("visit_")
-            }
-            records = [stored[f"r{i}"].data for i in range(len(stored) - len(visits))]
-            pieces.append(Piece(records, visits))
-        return int(saved.attributes["done"]), jax.tree.unflatten(structure, loaded), pieces
-
-    def clear(self) -> None:
-        for file in (*self.folder.glob("records-*.h5"), self.folder / "state.h5"):
-            file.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
-
-    def _write(self, name: str, arrays: dict[str, np.ndarray], attributes: dict[str, str]) -> None:
-        variables = {
-            key: io.Variable(a, tuple(f"{key}_{axis}" for axis in range(np.ndim(a))))
-            for key, a in arrays.items()
-        }
-        io.write(self.folder / name, io.Dataset(variables, attributes))
+class Halted(checks.RunError):
+    """A guard ended the run: continued as it is, it would only fail again."""
 
 
 @dataclasses.dataclass
@@ -136,6 +66,8 @@ def drive(
     progress: bool = False,
     counted: int = 1,
     finish: Callable[[Any], Any] | None = None,
+    finish_steps: int = 0,
+    axis: Axis | None = None,
     segment_seconds: float = 0.5,
 ) -> Outcome:
     """Run `step(context, state) → (state, record)` `steps` times.
@@ -144,12 +76,14 @@ def drive(
     may return a sentence that ends the run with its last good state saved; `visit(state, done)` is
     called on the host whenever `done` is a multiple of `visit_every`, and returns named values to
     keep. `counted` is what one step counts for in what people are told. `finish(state)` is what a
-    run does after its last step, guarded as they are.
+    run does after its last step, guarded as they are; it counts for `finish_steps`. Records are
+    kept by name, over the `axis` of the run.
     """
     started = time.perf_counter()
     _, record_shape = eqx.filter_eval_shape(step, context, state)
-    record_leaves, record_tree = jax.tree.flatten(record_shape)
-    capacity = _capacity(record_leaves, steps)
+    names, record_tree = list(named_leaves(record_shape)), jax.tree.structure(record_shape)
+    capacity = _capacity(jax.tree.leaves(record_shape), steps)
+    total = steps * counted + finish_steps
 
     done, pieces, kept = 0, 0, []
     if resume and checkpoint is not None:
@@ -166,26 +100,26 @@ def drive(
     unsaved: list[Piece] = []
     last_saved, count = time.perf_counter(), 1
     if done == 0 and visit is not None:
-        unsaved.append(Piece([], _stacked(visit(state, 0))))
+        unsaved.append(Piece({}, _stacked(visit(state, 0))))
 
     def judge(advanced: Any, reached: int) -> None:
         problem = guard(advanced, reached) if guard else None
         if problem:
             save()  # the state before what went wrong: the last that was good
-            raise checks.RunError(f"{problem} {_kept_in(checkpoint, done * counted)}")
+            raise Halted(f"{problem} {_kept_in(checkpoint, done * counted)}")
 
     def save() -> None:
         nonlocal pieces, unsaved, last_saved
         if checkpoint is None:
             return
         joined = _join(unsaved)
-        pieces = checkpoint.save(done, state, pieces, joined)
+        pieces = checkpoint.save(done, state, pieces, joined, steps, axis)
         kept.append(joined)
         unsaved, last_saved = [], time.perf_counter()
 
     with (
         _signals() as asked_to_stop,
-        _progress(progress, label, steps * counted, done * counted) as advance,
+        _progress(progress, label, total, done * counted) as advance,
     ):
         while done < steps:
             count = min(count, capacity, steps - done)
@@ -197,7 +131,8 @@ def drive(
             elapsed = time.perf_counter() - tick
             judge(advanced, done + count)
             state, done = advanced, done + count
-            piece = Piece([np.asarray(b[:count]) for b in buffers], {})
+            taken = (np.asarray(b[:count]) for b in buffers)
+            piece = Piece(dict(zip(names, taken, strict=True)), {})
             unsaved.append(piece)
             if visit is not None and visit_every and done % visit_every == 0:
                 piece.visits = _stacked(visit(state, done))
@@ -205,7 +140,7 @@ def drive(
             if asked_to_stop():
                 save()
                 raise Interrupted(
-                    f"stopped at {done * counted} of {steps * counted} steps on request. "
+                    f"stopped at {done * counted} of {total} steps on request. "
                     f"{saved_in(checkpoint)}"
                 )
             if checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every:
@@ -217,8 +152,9 @@ def drive(
         if finish is not None:
             end = finish(state)
             judge(end, done)
+            advance(total)
     whole = _join(kept + unsaved)
-    records = jax.tree.unflatten(record_tree, whole.records)
+    records = jax.tree.unflatten(record_tree, [whole.records[name] for name in names])
     return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
 
 
@@ -305,17 +241,19 @@ def _stacked(values: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _join(pieces: list[Piece]) -> Piece:
-    columns = zip(*(p.records for p in pieces if p.records), strict=True)
-    names = dict.fromkeys(name for p in pieces for name in p.visits)
-    visits = {n: np.concatenate([p.visits[n] for p in pieces if n in p.visits]) for n in names}
-    return Piece([np.concatenate(column) for column in columns], visits)
+    return Piece(_joined([p.records for p in pieces]), _joined([p.visits for p in pieces]))
+
+
+def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {n: np.concatenate([part[n] for part in parts if n in part]) for n in names}
 
 
 def saved_in(checkpoint: Checkpoint | None) -> str:
     """What is saved where, as a sentence."""
-    if checkpoint is None or not (checkpoint.folder / "state.h5").exists():
+    if checkpoint is None or not checkpoint.exists():
         return "Nothing was saved."
-    return f"The state is saved in {checkpoint.folder}; --resume continues from there."
+    return f"The state is saved in {checkpoint.folder}."
 
 
 def _kept_in(checkpoint: Checkpoint | None, done: int) -> str:
@@ -324,7 +262,7 @@ def _kept_in(checkpoint: Checkpoint | None, done: int) -> str:
         return "Nothing was saved."
     return (
         f"The state after {done} steps is kept in {checkpoint.folder}; with other "
-        "parameters start a new run (--overwrite)."
+        "parameters start a new run."
     )
 
 

@@ -41,6 +41,7 @@ from zitter.fields import (
 )
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import WavePacket
+from zitter.kinds import load
 from zitter.linalg import Operator, Unsupported
 from zitter.observables import (
     Acceleration,
@@ -77,9 +78,9 @@ from zitter.propagators import (
     Taylor,
     TaylorSum,
 )
+from zitter.results import Eigenstates, Solution
 from zitter.runtime import configure
 from zitter.scans import scan
-from zitter.solution import Eigenstates, Solution, load
 from zitter.solve import eigenstates, evolve
 from zitter.terms import (
     AnisotropicCornell,

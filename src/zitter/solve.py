@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop, runtime, same_run
 from zitter.bases import edges
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
@@ -26,7 +24,8 @@ from zitter.linalg.base import Unsupported, cast_reals
 from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
-from zitter.solution import Eigenstates, Solution
+from zitter.results import Eigenstates, Solution
+from zitter.stored import Kept
 
 
 def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
@@ -48,7 +47,9 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
         warn_of_small_box(*walls)
     states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
-    return Eigenstates(np.asarray(energies), states, residuals, info, H.basis.axes())
+    return Eigenstates(
+        np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
+    )
 
 
 class _Context(eqx.Module):
@@ -212,13 +213,15 @@ class Plan:
             progress=progress,
             counted=context.save_every,
             finish=finish,
+            finish_steps=tail,
+            axis=loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
         )
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
         checked = self._step_error(psi, ends[-1].psi)
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         sparse = {
-            o.name: (outcome.visits[f"{o.name}_time"], outcome.visits[o.name]) for o in outside
+            o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
         return self._assemble(ends, outcome.records, sparse, info)
 
@@ -271,6 +274,7 @@ class Plan:
             {name: clock for name, (clock, _) in sparse.items()},
             described,
             coordinates,
+            kept=Kept.of(context.H),
         )
 
     def memory(self) -> int:
@@ -434,23 +438,15 @@ class _Watcher:
                     value = o.evaluate(self.context.H, state.psi, t)
                 else:
                     value = _measure_compiled(self.context, (o,), state)[o.name]
-                seen |= {o.name: value, f"{o.name}_time": t}
+                seen |= {o.name: value, f"time_{o.name}": t}
         return seen
 
 
 def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
     if folder is None or isinstance(folder, loop.Checkpoint):
         return folder
-    # Whatever shapes the numbers: every array and every static choice of the run.
-    digest = hashlib.sha256(np.asarray(psi).tobytes())
     bare = dataclasses.replace(context, propagator=context.propagator.bare())
-    arrays = eqx.filter(bare, eqx.is_array)
-    for leaf in jax.tree.leaves(arrays):
-        digest.update(np.asarray(leaf).tobytes())
-    # Functions show the address they happen to have in this process.
-    static = re.sub(r" at 0x[0-9a-f]+", "", str(jax.tree.structure(arrays)))
-    digest.update(static.encode())
-    return loop.Checkpoint(Path(folder), every, digest.hexdigest())
+    return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, bare))
 
 
 def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:

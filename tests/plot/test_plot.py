@@ -12,14 +12,18 @@ from zitter.plot.courses import drawable
 from zitter.plot.densities import final_density
 from zitter.plot.energies import potential
 from zitter.plot.style import new_figure
-from zitter.solution import Eigenstates, Solution
+from zitter.results import Eigenstates, Solution
+from zitter.stored import Kept
 
 
-def solution(times, observables, axes=None, final=None, states=None) -> Solution:
+def solution(times, observables, axes=None, final=None, states=None, basis=None) -> Solution:
     described = {name: ((), "a.u.", name) for name in observables}
     axes = {"x": np.linspace(-1, 1, 5)} if axes is None else axes
     final = np.ones([len(x) for x in axes.values()]) if final is None else final
-    return Solution(np.asarray(times), observables, final, states, {}, axes, {}, described, {})
+    return Solution(
+        np.asarray(times), observables, final, states, {}, axes, {}, described, {},
+        kept=Kept({"basis": basis}),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +155,8 @@ class TestFigures:
 
         x = np.linspace(-3, 3, 40)
         states = np.stack([np.exp(-((x - t) ** 2)) for t in (0.0, 0.5, 1.0)]).astype(complex)
-        run = solution([0.0, 1.0, 2.0], {}, {"x": x}, states[-1], states)
+        grid = zt.Grid(40, 6 / 39)
+        run = solution([0.0, 1.0, 2.0], {}, {"x": x}, states[-1], states, grid)
         mesh = plot.density(run).axes[0].collections[0]
         np.testing.assert_allclose(mesh.get_array(), (np.abs(states) ** 2).T)
         path = plot.animate(run, tmp_path / "film.gif", potential=lambda t: 0.5 * (x - t) ** 2)
@@ -163,7 +168,8 @@ class TestFigures:
     def test_two_dimensions(self, tmp_path):
         x, y = np.linspace(-3, 3, 20), np.linspace(-2, 2, 24)
         psi = np.exp(-(x[:, None] ** 2) - y**2).astype(complex)
-        run = solution([0.0, 1.0], {}, {"x": x, "y": y}, psi, np.stack([psi, 1j * psi]))
+        grid = zt.Grid((20, 24), (6 / 19, 4 / 23))
+        run = solution([0.0, 1.0], {}, {"x": x, "y": y}, psi, np.stack([psi, 1j * psi]), grid)
         assert len([ax for ax in plot.density(run).axes if ax.get_visible()]) == 3  # 2, colour bar
         drawn = final_density(run).axes[0].collections[0].get_array()
         np.testing.assert_allclose(drawn, (np.abs(psi) ** 2).T)
@@ -173,6 +179,38 @@ class TestFigures:
     def test_density_must_be_there(self):
         with pytest.raises(InputError, match="must have held Density"):
             plot.density(solution([0, 1], {}))
+
+    @pytest.mark.parametrize(
+        ("basis", "model", "title"),
+        [
+            (zt.Grid(24, 0.5), [zt.Kinetic(), zt.Harmonic()], "Probability density at t"),
+            (zt.Grid((9, 9, 9), 0.8), [zt.Kinetic(), zt.Harmonic()], "Probability density at t"),
+            (
+                zt.SphericalBasis(zt.RadialBSplines(20, 5, 20.0), 1),
+                [zt.Kinetic(), zt.Coulomb()],
+                "Radial density at t",
+            ),
+            (zt.Levels(2), [zt.Matrix([[0.0, 0.1], [0.1, 1.0]])], "Populations at t"),
+        ],
+    )
+    def test_a_run_without_observables_shows_its_last_state(self, basis, model, title, tmp_path):
+        """As saved from Python, and drawn from the file alone."""
+        H = zt.discretize(zt.Model(model), basis)
+        start = zt.eigenstates(H, 1).states[0]
+        zt.evolve(H, start, (0.0, 0.02), 0.01).save(tmp_path / "run.h5")
+        figure = plot.overview(zt.load(tmp_path / "run.h5"))
+        assert figure.axes[0].get_title().startswith(title)
+
+    def test_the_pulse_comes_from_the_model_even_where_a_part_of_it_is_lost(self, atom, tmp_path):
+        _, pulse, ground, _ = atom
+        own = zt.Potential(lambda x: 0.1 * x**2)
+        H = zt.discretize(zt.Model([zt.Kinetic(), own, zt.LengthGauge(pulse)]), zt.Grid(127, 0.3))
+        run = zt.evolve(H, ground.states[0], (0.0, 0.2), 0.1, zt.SplitOperator(), [zt.Dipole()])
+        run.save(tmp_path / "run.h5")
+        again = zt.load(tmp_path / "run.h5")
+        assert again.model is None and "Python function" in again.missing["model"]
+        for result in (run, again):
+            assert "400 nm" in plot.overview(result).axes[0].get_title()
 
     def test_convergence(self):
         figure = plot.convergence({"a": ([3, 1, 2], [1e-3, 1e-1, 1e-2]), "b": ([1, 2], [0.0, 0.1])})

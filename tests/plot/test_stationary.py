@@ -6,7 +6,8 @@ import pytest
 import zitter as zt
 from zitter.plot.diagrams import degenerate
 from zitter.plot.stationary import surface_points
-from zitter.solution import Eigenstates
+from zitter.results import Eigenstates
+from zitter.stored import Kept
 
 pytest.importorskip("matplotlib")
 
@@ -75,7 +76,8 @@ def test_planes_hold_what_they_show():
     shifted = np.exp(-0.5 * ((grid[0] - 2) ** 2 + 3 * grid[1] ** 2 + grid[2] ** 2))
     states = np.array([c * gauss for c in grid] + [stretched, shifted * grid[1]])
     axes = dict(zip("xyz", [x, x, x], strict=True))
-    eig = Eigenstates(np.arange(5.0), states, np.zeros(5), {}, axes)
+    kept = Kept({"basis": zt.Grid((17, 17, 17), 0.5)})
+    eig = Eigenstates(np.arange(5.0), states, np.zeros(5), {}, axes, kept=kept)
     figure = zt.plot.levels(None, eig)
     titles = [ax.get_title().split("\n")[-1] for ax in figure.axes]
     assert titles[:4] == ["z = 0 bohr", "z = 0 bohr", "y = 0 bohr", "y = 0 bohr"]

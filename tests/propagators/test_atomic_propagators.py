@@ -50,6 +50,7 @@ def exact(states):
 METHODS = {
     "implicit, velocity": (zt.CrankNicolson(), zt.VelocityGauge),
     "implicit, length": (zt.CrankNicolson(), zt.LengthGauge),
+    "collocation, 1 point": (zt.GaussCollocation(1), zt.VelocityGauge),
     "split": (zt.AngularSplit(), zt.LengthGauge),
     "split, radial order 4": (zt.AngularSplit(4), zt.LengthGauge),
 }
@@ -86,6 +87,24 @@ def test_crank_nicolson_among_eigenstates(gauge, states, exact):
     assert 1 <= runs[1].info["iterations"] / runs[1].info["steps"] <= 6
     lanczos = zt.evolve(H, states.state(0), (0.0, END), 0.02, zt.Lanczos(16), save_every=100)
     assert float(jnp.linalg.norm(runs[1].final - lanczos.final)) < 5e-4
+
+
+@pytest.mark.parametrize("where", ["splines", "eigenstates"])
+def test_collocation_of_order_six(where):
+    """On splines so coarse that steps resolve their fastest state, 17 hartree: above, the order of
+    any collocation falls towards s + 1 (Hairer & Wanner II, IV.15)."""
+    coarse = zt.SphericalBasis(zt.RadialBSplines(12, 4, 24.0), 2)
+    states = zt.eigenbasis(zt.discretize(zt.Model(ATOM), coarse), 12)
+    basis, atom, start = states, (zt.FieldFree(),), states.state(0)
+    if where == "splines":
+        basis, atom, start = coarse, ATOM, states.on_parent(start)
+    H = zt.discretize(zt.Model([*atom, zt.VelocityGauge(pulse())]), basis)
+    method = zt.GaussCollocation(3, 1e-13)
+    fine, *others = (
+        propagate(H, start.astype(complex), method, (0.0, END), n) for n in (240, 80, 40)
+    )
+    errors = [float(basis.norm(other - fine)) for other in others]
+    assert np.log2(errors[1] / errors[0]) == pytest.approx(6, abs=0.4), errors
 
 
 def test_crank_nicolson_among_eigenstates_stops_where_it_does_not_converge(states):
@@ -187,11 +206,15 @@ def test_the_mask_and_the_absorber_lose_norm():
 
 
 def test_an_iteration_that_does_not_converge_ends_the_run(ground):
-    """In length gauge each round shrinks the change by F·rmax·dt/2, which here is above one."""
-    strong = zt.SineSquared(cycles=2, frequency=2 * np.pi / 4, amplitude=1.0)
+    """F·rmax·dt/2 is 1e3 in length gauge; the step that is named does converge."""
+    strong = zt.SineSquared(cycles=2, frequency=2 * np.pi / 4, amplitude=200.0)
     H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(strong)]), BASIS)
-    with pytest.raises(zt.RunError, match=r"did not converge within 100 rounds with dt = 0\.4"):
+    with pytest.raises(zt.RunError, match=r"within 50 iterations at t = .* dt = 0\.4: ") as told:
         zt.evolve(H, ground, (0.0, 8.0), 0.4, zt.CrankNicolson())
+    named = float(str(told.value).split("take dt = ")[1].split(",")[0])
+    assert named > 1e-4  # F·rmax·dt/2 is then 1
+    run = zt.evolve(H, ground, (2.0, 2.0 + 5 * named), named, zt.CrankNicolson())
+    assert run.info["residual"] <= 1e-12 and run.info["propagator"] == "CrankNicolson"
 
 
 def test_refusals():
@@ -208,5 +231,5 @@ def test_refusals():
     with pytest.raises(zt.Unsupported, match="coordinate; use VelocityGauge, or a ComplexAbs"):
         zt.evolve(H, jnp.ones(complex_basis.shape, complex), (0.0, 1.0), 0.1)
     grid = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
-    with pytest.raises(zt.Unsupported, match="AngularSplit needs a SphericalBasis"):
+    with pytest.raises(zt.Unsupported, match=r"AngularSplit cannot treat .* no banded matrix"):
         zt.AngularSplit().prepare(grid, (0.0, 1.0), 0.1)

@@ -10,7 +10,7 @@ from scipy.special import spherical_jn
 
 import zitter as zt
 from systems import propagate
-from zitter import config, solve
+from zitter import cases, config, solve
 from zitter.spectra.angular import spherical_harmonic
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
@@ -268,6 +268,6 @@ dt = 0.1
     [("LengthGauge", "AngularSplit"), ("VelocityGauge", "CrankNicolson")],
 )
 def test_input_files_may_leave_the_method_out(gauge, method):
-    case = config.assemble(config.parse(INPUT.replace("GAUGE", gauge)))
+    case = cases.read(config.parse(INPUT.replace("GAUGE", gauge)))
     plan = solve.prepare(case.hamiltonian(), jnp.complex128, **case.options)
     assert type(plan.context.propagator).__name__ == method

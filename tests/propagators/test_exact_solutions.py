@@ -135,6 +135,34 @@ def test_order_of_crank_nicolson_in_time():
         assert order(found, steps) == pytest.approx(2, abs=0.05)
 
 
+IMPLICIT = {
+    "crank-nicolson": (zt.CrankNicolson(), 2, (100, 200)),
+    "collocation-1": (zt.GaussCollocation(1, 1e-13), 2, (100, 200)),
+    "collocation-3": (zt.GaussCollocation(3, 1e-13), 6, (12, 24)),
+}
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_order_of_implicit_methods_on_a_line(name):
+    """Against the same grid's converged solution; what changes is iterated by collocation, and
+    factored with the rest by Crank–Nicolson."""
+    method, expected, steps = IMPLICIT[name]
+    system = systems.driven_oscillator(order=4)
+    exact = system.run(zt.Taylor(tol=1e-13, scheme=CF4), 240)
+    found = [float(system.H.basis.norm(system.run(method, n) - exact)) for n in steps]
+    assert found[-1] > 1e-9, "the reference would hide the order"
+    assert order(found, steps) == pytest.approx(expected, abs=0.05 * expected)
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_order_of_implicit_methods_on_two_levels(name):
+    """A basis without any structure: H₀ as a full inverse, the drive by iteration."""
+    method, expected, steps = IMPLICIT[name]
+    steps = tuple(n // 2 for n in steps) if expected == 6 else steps
+    found = errors(systems.rotating_drive(), method, steps)
+    assert order(found, steps) == pytest.approx(expected, abs=0.05 * expected)
+
+
 def test_crank_nicolson_reaches_the_continuum_solution():
     """Stencil of order 8 at h = 0.15, Δt = 1.5/2000: the error is Δt²/12 · ‖H³ψ‖t ≈ 1e-6."""
     system = systems.driven_oscillator(order=8, points=128, spacing=0.15)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import pytest
+from walker_programs import scattered
 
 from zitter.qmc import ElectronGas, H, P, SlaterJastrow, U
-
-
-def scattered(psi: SlaterJastrow, size: float = 0.1, seed: int = 0) -> SlaterJastrow:
-    """The same wave function with parameters that are all different from zero."""
-    noise = jax.random.normal(jax.random.PRNGKey(seed), psi.parameters.shape, jnp.float64)
-    return psi.with_parameters(psi.parameters + size * noise)
-
 
 GASES = {
     "triangular 4": {"n": 4, "rs": 1.0, "dimension": 2, "lattice": "triangular"},
     "4 up 1 down": {"n": 5, "rs": 1.0, "polarization": 0.6},
+    "twisted 2 up 1 down": {"n": 3, "rs": 1.0, "polarization": 1 / 3, "twist": (0.1, 0.2, 0.3)},
     "twisted fcc 3 up": {
         "n": 3,
         "polarization": 1.0,

@@ -14,14 +14,13 @@ from zitter.qmc import (
     SlaterJastrow,
     Trap,
     U,
-    diffusion,
     dmc,
     extrapolate,
-    variational,
     vmc,
 )
-from zitter.qmc.diffusion import comb_indices
-from zitter.qmc.guards import STUCK, Counts, notes
+from zitter.qmc.walk import diffusion, variational
+from zitter.qmc.walk.diffusion import comb_indices
+from zitter.qmc.walk.guards import STUCK, Counts, notes
 
 SYSTEMS = {
     # Orbitals with the right cusp and the wrong width, so that DMC has work to do.

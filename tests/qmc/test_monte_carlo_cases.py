@@ -70,7 +70,7 @@ def test_a_run_writes_its_result(case, tmp_path, capsys):
     assert "finished already" in printed
     code, _, error = run(capsys, "run", case, "--out", out, "--resume", "--set", "dmc.seed=1")
     assert code == 2
-    assert "must continue the same input" in error
+    assert "must continue the same run" in error
 
 
 def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):
@@ -96,7 +96,7 @@ def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):
         ("vmc.equilibration=5", "vmc.equilibration: must be at least 10, but is 5"),
         ("vmc.stride=0", "vmc.stride: must be at least 1, but is 0"),
         ("dmc.steps=0", "dmc.steps: must be at least 1, but is 0"),
-        ("vmc.twists=2", "vmc.twists: must be used with plane waves of an electron gas"),
+        ("vmc.twists=2", "vmc.twists: must be used with plane waves, or other orbitals"),
         ("wavefunction.parameters=none.h5", "wavefunction.parameters: must name a file, but"),
         ("vmc.walker=3", 'vmc.walker: must be a key of [vmc]'),
         ("vmc.estimators=['PairCorrelation']", "vmc.estimators: must not hold PairCorrelation"),

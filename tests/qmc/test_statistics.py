@@ -104,7 +104,15 @@ def test_a_constant_series_has_no_error():
 
 @pytest.mark.parametrize(
     ("value", "error", "text"),
-    [(-0.514378, 0.00021, "-0.51438(21)"), (12.3, 1.1, "12.3(11)"), (1.0, 0.0, "1(0)")],
+    [
+        (-0.514378, 0.00021, "-0.51438(21)"),
+        (12.3, 1.1, "12.3(11)"),
+        (1.0, 0.0, "1(0)"),
+        # Errors below rounding: a double has 15 digits and no more.
+        (0.04483651471017385814, 5.4e-19, "0.0448365147101739(1)"),
+        (-1234.5, 3e-14, "-1234.50000000000(1)"),
+        (0.0, 5.4e-19, "0.00000000000000000000(54)"),
+    ],
 )
 def test_short_form(value, error, text):
     assert statistics.with_error(value, error) == text

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from walker_programs import begin
 
-from zitter.qmc import ElectronGas, P, SlaterJastrow, U, elimination, sweep
+from zitter.qmc import ElectronGas, P, SlaterJastrow, U
+from zitter.qmc.determinants import elimination
 from zitter.qmc.trigonometry import cos_sin
+from zitter.qmc.walk import sweep
+from zitter.qmc.walk.dynamics import GaussianSteps
 
 KEY = jax.random.PRNGKey(0)
 
@@ -32,7 +35,7 @@ def test_moves_together_are_moves_in_turn(monkeypatch):
     psi = SlaterJastrow(gas, [U(order=4), P(stars=2)], delay=3)
     psi = psi.with_parameters(psi.parameters + 0.1)
     walkers = begin(psi, gas.start(KEY, 3))
-    steps = sweep.GaussianSteps(jnp.asarray(0.5))
+    steps = GaussianSteps(jnp.asarray(0.5))
     one = eqx.filter_jit(lambda *a: sweep.sweep(*a))(psi, steps, walkers, KEY)
     monkeypatch.setattr(sweep, "move_together", sweep.move_in_turn)
     other = eqx.filter_jit(lambda *a: sweep.sweep(*a))(psi, steps, walkers, KEY)
@@ -90,9 +93,7 @@ def test_padded_matrices(polarization):
     psi = SlaterJastrow(gas, delay=32)
     assert (psi.slater.size, psi.slater.delay) == (88, 32)
     walkers = begin(psi, gas.start(KEY, 1))
-    moved, tally = eqx.filter_jit(sweep.sweep)(
-        psi, sweep.GaussianSteps(jnp.asarray(0.5)), walkers, KEY
-    )
+    moved, tally = eqx.filter_jit(sweep.sweep)(psi, GaussianSteps(jnp.asarray(0.5)), walkers, KEY)
     fresh = begin(psi, moved.r)
     assert float(tally.accepted[0]) > 20
     scale = float(jnp.max(jnp.abs(fresh.inverse)))

@@ -14,10 +14,10 @@ from zitter.qmc import (
     U,
     dmc,
     twist_grid,
-    variational,
     vmc,
 )
 from zitter.qmc.twists import prepare
+from zitter.qmc.walk import variational
 
 TWISTS = [(0.1, 0.25, 0.2), (0.3, 0.1, 0.45)]
 

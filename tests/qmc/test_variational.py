@@ -21,11 +21,12 @@ from zitter.qmc import (
     StructureFactor,
     Trap,
     U,
-    variational,
     vmc,
 )
 from zitter.qmc.runs import Run
-from zitter.qmc.sweep import DriftDiffusion, GaussianSteps, _offer
+from zitter.qmc.walk import variational
+from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
+from zitter.qmc.walk.sweep import offer_move
 
 HARTREE_FOCK = {
     # system → (t, x): E = t/r_s² + x/r_s per electron
@@ -146,19 +147,15 @@ def test_detailed_balance(dynamics):
     electron = 3
 
     def offer(walker, noise, chance):
-        slab = psi.slater.open_block(walker.inverse[0], jnp.asarray(0))
-        Q = jnp.eye(psi.slater.delay)
-        return _offer(
-            psi, dynamics, walker, slab, Q, electron, electron, jnp.asarray(0), True, noise,
-            jnp.asarray(chance), jnp.float64,
-        )  # fmt: skip
+        opened, seat = psi.alone(walker, jnp.asarray(electron))
+        may, chance = jnp.asarray(True), jnp.asarray(chance)
+        return offer_move(psi, dynamics, opened, seat, may, noise, chance, jnp.float64)
 
     offer, start = jax.jit(offer), eqx.filter_jit(psi.start)
 
     @jax.jit
     def slopes(walker):
-        slope, _ = psi.slater.derivatives(walker.r, walker.inverse, jnp.float64)
-        return slope + psi.jastrow_derivatives(walker.r)[1]
+        return psi.derivatives(walker)[0]
 
     def gradient(walker):
         if not dynamics.drifts:
@@ -177,14 +174,14 @@ def test_detailed_balance(dynamics):
         key = jax.random.PRNGKey(seed)
         a = start(psi.system.start(key, 1)[0])
         there = jax.random.normal(jax.random.fold_in(key, 1), (3,), jnp.float64)
-        moved, _, _, accepted, tally = offer(a, there, 0.0)
+        moved, tally = offer(a, there, 0.0)
         r = moved.r
-        if not bool(accepted):  # across a node: refused in both directions
+        if not bool(tally.accepted):  # across a node: refused in both directions
             continue
         b = start(r)
         back = noise_between(b, a.r[:, electron])
         np.testing.assert_allclose(noise_between(a, r[:, electron]), there, atol=1e-10)
-        *_, reverse = offer(b, back, 0.0)
+        _, reverse = offer(b, back, 0.0)
         forward_rate = (
             2 * a.log - 0.5 * jnp.sum(there**2) + jnp.log(tally.diffused_accepted / tally.diffused)
         )

@@ -11,16 +11,16 @@ from walker_programs import begin, local_energies
 
 from zitter import checks
 from zitter.qmc import ElectronGas, P, SlaterJastrow, Trap, U
-from zitter.qmc.sweep import DriftDiffusion, GaussianSteps, sweep
+from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
+from zitter.qmc.walk.sweep import sweep
 
 KEY = jax.random.PRNGKey(0)
 
 
 def log_psi(psi, r):
     """ln Ψ (complex at a twist) from the positions alone."""
-    matrix = psi.slater._by_spin(psi.slater.orbitals.values(r, jnp.float64))
-    sign, log = jnp.linalg.slogdet(matrix)
-    jastrow = psi.jastrow_derivatives(r)[0]
+    sign, log = jnp.linalg.slogdet(psi.slater.matrix(r, jnp.float64))
+    jastrow = psi.jastrow.derivatives(r)[0]
     return jnp.sum(log) + jastrow, jnp.sum(jnp.angle(sign))
 
 
@@ -87,7 +87,7 @@ def test_p_equals_its_double_sum():
             channel = int((i < 7) != (j < 7))
             waves = np.cos(term.G @ (r[:, i] - r[:, j]))
             total += np.sum(np.asarray(term.parameters)[channel][term.star] * waves)
-    assert float(psi.jastrow_derivatives(jnp.asarray(r))[0]) == pytest.approx(total, rel=1e-12)
+    assert float(psi.jastrow.derivatives(jnp.asarray(r))[0]) == pytest.approx(total, rel=1e-12)
 
 
 def test_single_precision_pair_terms():

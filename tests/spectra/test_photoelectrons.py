@@ -211,6 +211,14 @@ def test_warnings_say_the_numbers(atom, states, final):
     assert spectra.check_box(states, PULSE, 0.5) == pytest.approx(float(PULSE.duration))
 
 
+def test_a_single_l_is_the_last_one():
+    """Nothing watches its edge during a run, but the check still tells what it holds."""
+    basis = zt.SphericalBasis(zt.RadialBSplines(30, 5, 20.0), 0)
+    psi = basis.normalize(np.ones(basis.shape))
+    with pytest.warns(spectra.ConvergenceWarning, match=r"lmax = 0 is too small: the last l holds"):
+        assert spectra.check_lmax(basis, psi) == pytest.approx(1.0, rel=1e-12)
+
+
 def test_refusals(atom, states, final):
     with pytest.raises(zt.InputError, match="psi: must have the shape of the basis"):
         spectra.ionization_yield(states, np.zeros((2, 2)))

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, runtime
+from zitter import checks, runtime, stored
 from zitter.bases.edges import Edge
 from zitter.bases.field_free import FieldFreeLevels
 from zitter.bases.places import Places
@@ -221,6 +221,12 @@ class Basis(eqx.Module):
 
     # Implicit steps.
 
+    @property
+    def stiff(self) -> bool:
+        """Whether explicit steps do not suit: S is a matrix, or energies reach far beyond those of
+        the physics."""
+        return not self.orthonormal
+
     def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
         """(the part whose resolvents the basis knows, the rest), None for nothing."""
         return operator, None
@@ -367,6 +373,17 @@ class Basis(eqx.Module):
         """Where a run may reach the end of the basis: under light (`driven`), and at a wall that
         nothing absorbs before (`open_end`)."""
         return ()
+
+    # Files.
+
+    def kept(self) -> dict[str, Any]:
+        """What a file keeps of it: its fields, less those that follow from others."""
+        return stored.fields_of(self)
+
+    @classmethod
+    def restored(cls, parts: dict[str, Any]) -> Basis:
+        """The same basis from what `kept` gave."""
+        return stored.with_fields(cls, parts)
 
     # Devices.
 

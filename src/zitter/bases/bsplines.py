@@ -26,6 +26,9 @@ from zitter.linalg.bands import host_dense
 Spacing = Literal["linear", "exponential", "graded"]
 
 
+SAMPLES = 600  # radii of a density, at least
+
+
 class ExteriorScaling(eqx.Module):
     """Exterior complex scaling: beyond `radius` the coordinate turns into the complex plane.
 
@@ -112,6 +115,13 @@ class RadialBSplines(eqx.Module):
     def radius(self) -> np.ndarray:
         """r(x) at these points: complex beyond the radius of exterior scaling."""
         return _tables(self).r
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Radii at which a density is given, as dense as the knots are and ends left out."""
+        knots = np.unique(np.asarray(self.knots, float))
+        place = np.linspace(0.0, len(knots) - 1.0, max(SAMPLES, 4 * len(knots)))
+        return np.interp(place, np.arange(len(knots)), knots)[1:-1]
 
     @property
     def centers(self) -> np.ndarray:

@@ -9,11 +9,15 @@ import abc
 import contextlib
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+if TYPE_CHECKING:
+    from zitter.bases.base import Basis
 
 # Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
 LIMIT = 1e-6
@@ -50,6 +54,24 @@ class Edge(eqx.Module):
             warnings.warn(
                 self.sentence(population, limit), ConvergenceWarning, stacklevel=stacklevel
             )
+
+
+class LastL(Edge):
+    """The highest l, from which light would lead on."""
+
+    basis: Basis
+    name: ClassVar[str] = "last_l_population"
+    throughout: ClassVar[bool] = True
+
+    def population(self, psi: Any) -> jax.Array:
+        rows = jnp.asarray(psi)[self.basis.l == self.basis.l.max()]
+        return jnp.real(jnp.vdot(rows, self.basis.overlap(rows)))
+
+    def sentence(self, population: float, limit: float) -> str:
+        return (
+            f"lmax = {np.max(self.basis.l)} is too small: the last l holds {population:.1e} of the "
+            f"probability (limit {limit:.0e})"
+        )
 
 
 def begin(edges: tuple[Edge, ...]) -> dict[str, jax.Array]:

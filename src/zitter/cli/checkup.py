@@ -13,9 +13,10 @@ import numpy as np
 
 import zitter
 from zitter import checks, runtime
-from zitter.cli import memory
+from zitter.cases import memory
 from zitter.cli.running import keep_compiled_programs
-from zitter.cli.showing import print_json, table
+from zitter.cli.showing import print_json
+from zitter.tables import table
 
 OPTIONAL = ("matplotlib", "xarray", "h5netcdf", "jax_triton", "cupy", "numba", "pyscf")
 

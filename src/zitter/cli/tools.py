@@ -11,7 +11,8 @@ from pathlib import Path
 
 import zitter
 from zitter import checks
-from zitter.cli.showing import print_json, table
+from zitter.cli.showing import print_json
+from zitter.tables import table
 
 
 def reproduce(name: str | None, full: bool, as_json: bool, out: Path | None, quiet: bool) -> int:
@@ -65,9 +66,10 @@ def _benchmarks() -> dict[str, Path]:
 
 
 def schema() -> int:
-    from zitter import config
+    from zitter import cases
+    from zitter.cases.schema import schema
 
-    print(json.dumps(config.schema(), indent=2, ensure_ascii=False))
+    print(json.dumps(schema(cases.KINDS), indent=2, ensure_ascii=False))
     return 0
 
 

@@ -23,6 +23,16 @@ class Document:
     text: str
     table: dict[str, Any]
 
+    def without_labels(self) -> dict[str, Any]:
+        """The table without what changes no number: its title, and how often to save."""
+        return {
+            key: {k: v for k, v in value.items() if k != "checkpoint_every"}
+            if isinstance(value, dict)
+            else value
+            for key, value in self.table.items()
+            if key != "title"
+        }
+
 
 def read(path: str | Path, settings: Sequence[str] = ()) -> Document:
     """Read `path` and apply settings such as `laser.cycles=2`."""

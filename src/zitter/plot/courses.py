@@ -9,7 +9,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.plot import style
-from zitter.solution import Solution
+from zitter.results import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

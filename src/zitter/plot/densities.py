@@ -1,4 +1,4 @@
-"""|ψ|² over time, as a picture and as an animation."""
+"""The density of a state: over time as a picture or an animation, and at the end of a run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zitter import checks, units
-from zitter.plot import style
-from zitter.solution import Solution
+from zitter.plot import states, style
+from zitter.results import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,27 +18,13 @@ if TYPE_CHECKING:
 DECADES = 6  # shown below the largest density
 
 
-def recorded(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
-    """(times, |ψ|²) as recorded or from saved states; None where neither was kept."""
-    if "density" in solution.observables:
-        return solution.times_of("density"), np.asarray(solution.observables["density"])
-    if solution.states is not None:
-        return solution.times, np.abs(solution.states) ** 2
-    return None
-
-
-def on_grid(axes: Any) -> bool:
-    """Whether a state with these axes holds values at points: x, y, z, or x1, y1, x2 …"""
-    return all(name[0] in "xyz" for name in axes)
-
-
 def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True) -> Figure:
-    """On a line, |ψ(x, t)|² as a picture; in a plane, |ψ|² at six moments."""
-    times, values = _needed(solution)
-    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
-    values = _project(values, len(points))
-    if values.ndim == 3:
-        return _moments(times, values, names, points)
+    """On a line or over r, the density against time as a picture; in a plane, at six moments."""
+    times, shown = states.course(solution)
+    shown = _projected(shown)
+    if len(shown.axes) == 2:
+        return _moments(times, shown)
+    values, points = shown.values, shown.points
     ax = style.axes_or_new(ax, 7.0, 4.5)
     mesh = ax.pcolormesh(
         times, points[0], values.T, shading="nearest", cmap=style.DENSITY_MAP,
@@ -46,10 +32,10 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
     )  # fmt: skip
     bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=7)
-    bar.set_label("|ψ|² (1/bohr)", fontsize=8)
+    bar.set_label(shown.unit, fontsize=8)
     low, high = _extent(points[0], values)
     ax.set_ylim(low, high)
-    ax.set_ylabel(f"{names[0]} (bohr)")
+    ax.set_ylabel(f"{shown.names[0]} (bohr)")
     style.title(ax, "Probability density")
     ax.set_xlim(times[0], times[-1])
     style.time_axis(ax)
@@ -57,25 +43,56 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
 
 
 def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True) -> Figure:
-    """|ψ|² at the end of the run, in a plane; with `equal`, at the same scale on both axes."""
-    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
-    if len(points) not in (2, 3) or not on_grid(names):
-        raise checks.InputError(
-            "solution", "must live on a grid in two or three dimensions to be drawn so"
-        )
-    values = _project(np.abs(np.asarray(solution.final)) ** 2, len(points))
+    """The density at the end of the run: along a line, over r, or in a plane.
+
+    With `equal`, a plane has the same scale on both axes.
+    """
+    shown = _projected(states.final(solution))
+    moment = f"at t = {units.to_fs(float(solution.times[-1])):.3g} fs"
+    if len(shown.axes) == 1:
+        return _curve(shown, moment, style.axes_or_new(ax, 6.0, 3.2))
     ax = style.axes_or_new(ax, 5.0, 4.5)
     mesh = ax.pcolormesh(
-        points[0], points[1], values.T, shading="nearest", cmap=style.DENSITY_MAP,
-        norm=_norm(values, True), rasterized=True,
+        *shown.points, shown.values.T, shading="nearest", cmap=style.DENSITY_MAP,
+        norm=_norm(shown.values, True), rasterized=True,
     )  # fmt: skip
     bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     bar.set_label("|ψ|²", fontsize=8)
     ax.set_aspect("equal" if equal else "auto")
-    ax.set_xlabel(f"{names[0]} (bohr)")
-    ax.set_ylabel(f"{names[1]} (bohr)")
-    style.title(ax, f"Probability density at t = {units.to_fs(float(solution.times[-1])):.3g} fs")
+    ax.set_xlabel(f"{shown.names[0]} (bohr)")
+    ax.set_ylabel(f"{shown.names[1]} (bohr)")
+    style.title(ax, f"Probability density {moment}")
+    return style.figure_of(ax)
+
+
+def _curve(shown: states.Shown, moment: str, ax: Axes) -> Figure:
+    """Logarithmic: what leaves an atom is small."""
+    ax.semilogy(shown.points[0], np.maximum(shown.values, 1e-300), color=style.COLORS[0], lw=1.2)
+    top = float(np.max(shown.values))
+    ax.set_ylim(1e-9 * top, 3 * top)
+    ax.set_xlabel(f"{shown.names[0]} (bohr)")
+    ax.set_ylabel(shown.unit)
+    style.title(ax, f"{'Radial' if shown.radial else 'Probability'} density {moment}")
+    return style.figure_of(ax)
+
+
+def final_populations(solution: Solution, ax: Axes | None = None) -> Figure:
+    """|c|² at the end of the run, where states have no place: summed over all axes but the first.
+
+    It holds for orthonormal bases only: elsewhere the squares are no probabilities.
+    """
+    if solution.basis is None or not solution.basis.orthonormal:
+        raise checks.InputError(
+            "result", "must hold observables, a density or populations to be drawn, but has none"
+        )
+    ax = style.axes_or_new(ax, 6.0, 3.2)
+    name, places = next(iter(solution.axes.items()))
+    weights = np.abs(np.asarray(solution.final)) ** 2
+    ax.bar(places, weights.reshape(len(weights), -1).sum(axis=1), color=style.COLORS[0])
+    ax.set_xlabel(name)
+    ax.set_ylabel("population")
+    style.title(ax, f"Populations at t = {units.to_fs(float(solution.times[-1])):.3g} fs")
     return style.figure_of(ax)
 
 
@@ -86,22 +103,22 @@ def animate(
     potential: Any = None,
     logarithmic: bool = False,
 ) -> Path:
-    """|ψ|² as an animated GIF; `potential(t)` gives V on the grid, drawn behind it on a line."""
+    """The density as an animated GIF; `potential(t)` gives V, drawn behind it on a line."""
     from matplotlib.animation import FuncAnimation, PillowWriter
 
     path = Path(path)
     if path.suffix.lower() != ".gif":
         raise checks.InputError("output", f'must end in .gif for an animation, but is "{path}"')
-    times, values = _needed(solution)
-    names, points = list(solution.axes), [np.asarray(x) for x in solution.axes.values()]
-    values = _project(values, len(points))
+    times, shown = states.course(solution)
+    shown = _projected(shown)
+    names, points = shown.names, shown.points
     thin = -(-len(times) // 150)
-    times, values = times[::thin], values[::thin]
+    times, values = times[::thin], shown.values[::thin]
     figure = style.new_figure(5.2, 3.6 if values.ndim == 2 else 4.2)
     figure.set_dpi(100)
     ax = style.dress(figure.add_subplot())
     if values.ndim == 2:
-        draw = _line(ax, points[0], names[0], times, values, potential, logarithmic)
+        draw = _line(ax, shown, times, values, potential, logarithmic)
     else:
         draw = _plane(ax, points, names, values, logarithmic)
 
@@ -115,12 +132,12 @@ def animate(
     return path
 
 
-def _line(ax, x, name, times, values, potential, logarithmic):
-    top = float(np.max(values))
+def _line(ax, shown, times, values, potential, logarithmic):
+    x, top = shown.points[0], float(np.max(values))
     low, high = _extent(x, values)
     ax.set_xlim(low, high)
-    ax.set_xlabel(f"{name} (bohr)")
-    ax.set_ylabel("|ψ|² (1/bohr)")
+    ax.set_xlabel(f"{shown.names[0]} (bohr)")
+    ax.set_ylabel(shown.unit)
     if logarithmic:
         ax.set_yscale("log")
         ax.set_ylim(top * 10.0**-DECADES, 2 * top)
@@ -167,7 +184,8 @@ def _plane(ax, points, names, values, logarithmic):
     return draw
 
 
-def _moments(times, values, names, points) -> Figure:
+def _moments(times: np.ndarray, shown: states.Shown) -> Figure:
+    values, names, points = shown.values, shown.names, shown.points
     chosen = np.unique(np.linspace(0, len(times) - 1, 6).round().astype(int))
     figure = style.new_figure(9.0, 6.0)
     axes = figure.subplots(2, 3, squeeze=False).ravel()
@@ -191,20 +209,12 @@ def _moments(times, values, names, points) -> Figure:
     return figure
 
 
-def _needed(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-    found = recorded(solution)
-    if not on_grid(solution.axes):
-        raise checks.InputError("solution", "must live on a grid to draw its density over time")
-    if found is None:
-        raise checks.InputError(
-            "observables", "must have held Density, or save_states been set, to draw the density"
-        )
-    return found
-
-
-def _project(values: np.ndarray, ndim: int) -> np.ndarray:
+def _projected(shown: states.Shown) -> states.Shown:
     """Three dimensions are drawn as the plane through the middle of the last axis."""
-    return values[..., values.shape[-1] // 2] if ndim == 3 else values
+    if len(shown.axes) < 3:
+        return shown
+    middle = shown.values[..., shown.values.shape[-1] // 2]
+    return states.Shown(dict(list(shown.axes.items())[:2]), middle)
 
 
 def _norm(values: np.ndarray, logarithmic: bool) -> Any:

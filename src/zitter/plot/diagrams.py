@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zitter.plot import style
-from zitter.solution import Eigenstates
+from zitter.results import Eigenstates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

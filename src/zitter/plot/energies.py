@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
+from zitter.initial import without_light
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.sums import part_of_kind
-from zitter.plot import radial, style
-from zitter.plot.densities import on_grid
+from zitter.plot import states, style
 from zitter.plot.diagrams import level_diagram, spread
 from zitter.plot.planes import densities_in_planes, region
-from zitter.solution import Eigenstates
+from zitter.plot.radial import radial_levels
+from zitter.results import Eigenstates, Solution
+from zitter.stored import Kept
+from zitter.terms import discretize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,33 +27,48 @@ if TYPE_CHECKING:
 def levels(H: Hamiltonian | None, eigenstates: Eigenstates, ax: Axes | None = None) -> Figure:
     """On a line: V(x), and each level with its density. Elsewhere: a level diagram beside them.
 
-    The densities are drawn in planes on grids, against r in atomic and spinor bases, which `H`
-    brings along. In other bases, and on an `ax` that is given, the level diagram stands alone.
+    The densities are drawn in planes on grids, against r in atomic and spinor bases. Where the
+    basis has none, and on an `ax` that is given, the level diagram stands alone. Without `H` the
+    potential is that of the model which the states belong to.
     """
-    dimension = len(eigenstates.axes) if on_grid(eigenstates.axes) else 0
-    if dimension == 1:
-        return _on_line(H, eigenstates, ax)
-    if dimension and ax is None:
-        return densities_in_planes(eigenstates)
-    if H is not None and radial.can_draw(H.basis) and ax is None:
-        return _along_r(H.basis, eigenstates)
-    return level_diagram(eigenstates, ax)
+    if eigenstates.basis is None and H is not None:
+        eigenstates = dataclasses.replace(eigenstates, kept=Kept.of(H))
+    match list(states.axes(eigenstates)):
+        case []:
+            return level_diagram(eigenstates, ax)
+        case ["r"]:
+            return _along_r(eigenstates) if ax is None else level_diagram(eigenstates, ax)
+        case [_]:
+            return _on_line(H, eigenstates, ax)
+    return densities_in_planes(eigenstates) if ax is None else level_diagram(eigenstates, ax)
 
 
-def _along_r(basis: Basis, eigenstates: Eigenstates) -> Figure:
+def hamiltonian(result: Solution | Eigenstates) -> Hamiltonian | None:
+    """H as a result's own basis and model give it, None where it does not know them."""
+    if result.basis is None or result.model is None:
+        return None
+    return discretize(result.model, result.basis)
+
+
+def _along_r(eigenstates: Eigenstates) -> Figure:
     figure = style.new_figure(10.0, 4.0)
     left, right = figure.subplots(1, 2, width_ratios=(5, 2))
-    radial.radial_levels(basis, eigenstates, left)
+    radial_levels(eigenstates, left)
     level_diagram(eigenstates, right)
     return figure
 
 
 def _on_line(H: Hamiltonian | None, eigenstates: Eigenstates, ax: Axes | None) -> Figure:
+    shown = states.of_states(eigenstates, eigenstates.states)
+    if H is None:
+        whole = hamiltonian(eigenstates)
+        H = None if whole is None else without_light(whole, 0.0)
     ax = style.axes_or_new(ax, 7.0, 5.0)
-    name, points = next(iter(eigenstates.axes.items()))
-    x, energies = np.asarray(points), np.asarray(eigenstates.energies)
-    densities = np.abs(np.asarray(eigenstates.states)) ** 2
+    x, densities = shown.points[0], shown.values
+    energies = np.asarray(eigenstates.energies)
     values = None if H is None else potential(H)
+    if values is not None and values.shape != x.shape:  # coefficients that are not values at x
+        values = None
     bottom = float(energies[0])
     if values is not None:
         ax.plot(x, values, color=style.INK, lw=1.3, label="V(x)", zorder=1)
@@ -74,7 +92,7 @@ def _on_line(H: Hamiltonian | None, eigenstates: Eigenstates, ax: Axes | None) -
     low, high = region(x, densities)
     ax.set_xlim(low, high)
     ax.set_ylim(bottom - 0.05 * abs(span), float(energies[-1]) + 1.6 * height)
-    ax.set_xlabel(f"{name} (bohr)")
+    ax.set_xlabel(f"{shown.names[0]} (bohr)")
     ax.set_ylabel("energy (hartree)")
     worst = float(np.max(eigenstates.residuals))
     style.title(ax, f"Levels and densities (largest residual {worst:.1e} hartree)")

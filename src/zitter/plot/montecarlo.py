@@ -20,6 +20,7 @@ _AXES = {
     "pair_correlation": ("r (bohr)", "g(r)"),
     "structure_factor": ("k (1/bohr)", "S(k)"),
     "momentum_density": ("k / k_F", "n(k)"),
+    "radial_density": ("r (bohr)", "n(r)"),
 }
 
 
@@ -88,10 +89,8 @@ def optimization(found: Optimized) -> Figure:
     return figure
 
 
-def overview(samples: Samples | Optimized) -> Figure:
+def overview(samples: Samples) -> Figure:
     """The energy's trace and everything that was measured, in one figure."""
-    if isinstance(samples, Optimized):
-        return optimization(samples)
     count = 1 + len(samples.estimators)
     figure = style.new_figure(6.5, 2.8 * count)
     axes = figure.subplots(count, 1, squeeze=False).ravel()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zitter import checks
+from zitter import kinds
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
-from zitter.plot import radial, style
+from zitter.plot import states, style
 from zitter.plot.courses import drawable, one
-from zitter.plot.densities import density, final_density, on_grid, recorded
-from zitter.plot.energies import levels, potential
+from zitter.plot.densities import animate, density, final_density, final_populations
+from zitter.plot.energies import hamiltonian, levels, potential
 from zitter.plot.pulses import pulse
 from zitter.plot.spectra import spectrum
-from zitter.solution import Eigenstates, Solution
+from zitter.results import Eigenstates, Result, Solution
+from zitter.stored import Kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,29 +34,32 @@ _ORDER = ("ionization", "populations", "instantaneous_populations", "dipole", "p
 _MOST_PANELS = 5
 
 
-def overview(
-    result: Solution | Eigenstates, field: Field | None = None, H: Hamiltonian | None = None
-) -> Figure:
-    """Pulse, observables, spectrum and density of an evolution; levels of stationary states.
+def overview(result: Result, field: Field | None = None, H: Hamiltonian | None = None) -> Figure:
+    """One figure of any result: the figure of `zitter plot`.
 
-    `field` and `H` are rebuilt from the input that `zitter run` keeps in its results.
+    Of an evolution the pulse, observables, spectrum and density, of stationary states the levels,
+    of Monte Carlo runs the energy's trace and what was measured. `field` and `H` replace those of
+    the model that the result belongs to.
     """
-    case = _case(result)
-    if isinstance(result, Eigenstates):
-        if H is None and case is not None:
-            H = without_light(case.hamiltonian(), 0.0)
-        figure = levels(H, result)
-        if case is not None and case.title:
-            figure.suptitle(case.title, fontsize=12, color=style.INK, fontweight="bold")
-        return figure
-    if field is None and case is not None:
-        field = _light(case)
-    title = case.title if case is not None else ""
-    basis = H.basis if H is not None else None if case is None else case.basis
-    return _evolution(result, field, title, basis)
+    given = {"field": field, "H": H}
+    return kinds.picture(result, **{key: x for key, x in given.items() if x is not None})
 
 
-def _evolution(result: Solution, field: Field | None, title: str, basis: Any) -> Figure:
+def stationary(
+    result: Eigenstates, field: Field | None = None, H: Hamiltonian | None = None
+) -> Figure:
+    """Levels of stationary states."""
+    figure = levels(H, result)
+    if result.info.get("title"):
+        figure.suptitle(result.info["title"], fontsize=12, color=style.INK, fontweight="bold")
+    return figure
+
+
+def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | None = None) -> Figure:
+    """Pulse, observables, spectrum and density."""
+    if result.basis is None and H is not None:
+        result = dataclasses.replace(result, kept=Kept.of(H))
+    field = light(result) if field is None else field
     panels: list[Callable[[Axes], Any]] = []
     span = (float(result.times[0]), float(result.times[-1]))
     known = drawable(result)
@@ -61,9 +69,12 @@ def _evolution(result: Solution, field: Field | None, title: str, basis: Any) ->
     names = [n for n in _ORDER if n in known] + [n for n in known if n not in _ORDER]
     if spectral:
         names.remove("acceleration")
-    in_plane = len(result.axes) in (2, 3) and on_grid(result.axes)
-    along_r = radial.can_draw(basis)
-    room = _MOST_PANELS - len(panels) - spectral - in_plane - along_r
+    places = list(states.axes(result))
+    over_time = len(states.course_axes(result)) == 1
+    # On a line the whole course says more; where nothing was recorded the end has to do.
+    on_line = len(places) == 1 and places != ["r"]
+    at_end = bool(places) and not over_time and (not on_line or not known)
+    room = _MOST_PANELS - len(panels) - spectral - at_end
     # The norm is no news where the ionization is drawn, or where it stays what it was.
     if "ionization" in names or len(names) > room or _constant(result, "norm"):
         names = [n for n in names if n != "norm"] or names
@@ -72,23 +83,17 @@ def _evolution(result: Solution, field: Field | None, title: str, basis: Any) ->
         panels.append(lambda ax, name=name, color=color: one(result, name, ax, color))
     if spectral:
         panels.append(lambda ax: spectrum(result, field, ax))
-    if in_plane:
+    if at_end:
         panels.append(lambda ax: final_density(result, ax, equal=False))
-    if along_r:
-        panels.append(lambda ax: radial.final_radial(basis, result, ax))
-    on_line = recorded(result) is not None and len(result.axes) == 1 and on_grid(result.axes)
-    if not panels and not on_line:
-        raise checks.InputError(
-            "result", "must hold observables or a state on a grid to be drawn, but holds none"
-        )
-    return _arranged(panels, result if on_line else None, title)
+    if not panels and not over_time:
+        panels.append(lambda ax: final_populations(result, ax))
+    return _arranged(panels, result if over_time else None, result.info.get("title", ""))
 
 
-def _light(case: Any) -> Field | None:
+def light(result: Solution) -> Field | None:
     """The field that drives the model: the pulses of all its terms together."""
-    pulses = [getattr(term, "pulse", None) for term in case.model.terms]
-    pulses = [pulse for pulse in pulses if isinstance(pulse, Field)]
-    return sum(pulses[1:], pulses[0]) if pulses else None
+    pulses: list[Field] = result.kept.each("model", Field)
+    return functools.reduce(operator.add, pulses) if pulses else None
 
 
 def _constant(result: Solution, name: str) -> bool:
@@ -113,25 +118,14 @@ def _arranged(panels: list[Any], picture: Solution | None, title: str) -> Figure
     return figure
 
 
+def film(result: Solution, path: Path) -> Path:
+    """The density as an animation, with the potential behind it on a line."""
+    return animate(result, path, potential=moving_potential(result))
+
+
 def moving_potential(result: Solution) -> Callable[[float], Any] | None:
-    """t ↦ V on the grid without light, for an animation; None where it cannot be rebuilt."""
-    case = _case(result)
-    if case is None or len(result.axes) != 1:
-        return None
-    H = case.hamiltonian()
-    still = potential(without_light(H, 0.0))
-    if still is None:
+    """t ↦ V on a line without light, for an animation; None where it is not known."""
+    H = hamiltonian(result) if len(states.axes(result)) == 1 else None
+    if H is None or potential(without_light(H, 0.0)) is None:
         return None
     return lambda t: potential(without_light(H, t))
-
-
-def _case(result: Solution | Eigenstates) -> Any | None:
-    """The calculation as the file's own input describes it, if it can still be built."""
-    if not result.input:
-        return None
-    from zitter import config
-
-    try:
-        return config.assemble(config.parse(result.input))
-    except checks.ZitterError:  # a file it refers to is gone, or the input is of another version
-        return None

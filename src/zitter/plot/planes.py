@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zitter.plot import style
+from zitter.plot import states, style
 from zitter.plot.diagrams import level_diagram
-from zitter.solution import Eigenstates
+from zitter.results import Eigenstates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,11 +56,11 @@ def strongest_plane(density: np.ndarray, points: Sequence[np.ndarray]) -> Plane:
 
 def densities_in_planes(eigenstates: Eigenstates) -> Figure:
     """|φ|² of the first states, one panel each, and the level diagram."""
-    names, points = list(eigenstates.axes), [np.asarray(x) for x in eigenstates.axes.values()]
     count = min(MOST_STATES, len(eigenstates.energies))
+    shown = states.of_states(eigenstates, eigenstates.states[:count])
+    names, points = shown.names, shown.points
     cuts, marginals = [], []
-    for n in range(count):
-        density = np.abs(np.asarray(eigenstates.states[n])) ** 2
+    for density in shown.values:
         plane = strongest_plane(density, points)
         cuts.append((plane, plane.of(density)))
         marginals.append(_marginals(density))

@@ -10,7 +10,7 @@ from zitter import checks, units
 from zitter.fields import Field
 from zitter.plot import style
 from zitter.plot.pulses import carrier_frequency
-from zitter.solution import Solution
+from zitter.results import Solution
 from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
 
 if TYPE_CHECKING:

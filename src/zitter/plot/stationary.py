@@ -10,7 +10,7 @@ import numpy as np
 from zitter import checks
 from zitter.plot import style
 from zitter.plot.planes import Plane, strongest_plane
-from zitter.solution import Eigenstates
+from zitter.results import Eigenstates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

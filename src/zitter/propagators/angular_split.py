@@ -20,7 +20,7 @@ from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.base import Unsupported, real_like
 from zitter.linalg.sums import add
 from zitter.propagators.base import Propagator
-from zitter.propagators.implicit import Separated, separated
+from zitter.propagators.implicit import Separated, refuse_growing_light, separated
 
 # e^z ≈ Π (1 + z/s)/(1 − z/s): s = 2 is Cayley's form, the pair that of the [2/2] Padé form.
 _SHIFTS = {2: (2.0,), 4: (3 + 1j * math.sqrt(3), 3 - 1j * math.sqrt(3))}
@@ -43,6 +43,7 @@ class AngularSplit(Propagator):
 
     def check(self, H: Hamiltonian) -> LightSplit:
         """The kicks of the light in H, or `Unsupported` with the reason."""
+        refuse_growing_light(H)
         lights = [piece.operator for piece in H.changing if isinstance(piece, Driven)]
         if len(lights) < len(H.changing):
             raise Unsupported("AngularSplit needs a field-free part that does not change with time")

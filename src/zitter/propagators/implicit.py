@@ -31,6 +31,7 @@ class Separated(eqx.Module):
     """How a run separates H(t), and what that took to prepare."""
 
     prepared: Resolvents | None  # None where the family is at hand in H
+    rest: Operator | None  # what of H without light the prepared ones leave over
     renewed: bool = eqx.field(static=True)  # whether H₀ changes and is factored at each step
     iterates: bool = eqx.field(static=True)  # whether there is a V
     span: tuple[float, float] = eqx.field(static=True)
@@ -40,13 +41,13 @@ class Separated(eqx.Module):
     ) -> tuple[Resolvents, Operator | None]:
         """The resolvents of H₀, and V at one time."""
         changing = [piece.at(t) for piece in H.changing]
+        if self.prepared is not None:
+            return self.prepared, _merged([self.rest, *changing])
         if self.renewed:
             inside, rest = H.basis.separate(_sum([unchanging(H), *changing]))
         else:
             inside, rest = H.basis.separate(unchanging(H))
             rest = _merged([rest, *changing])
-        if self.prepared is not None:
-            return self.prepared, rest
         assert inside is not None
         return (family or H.basis.resolvents)(inside), rest
 
@@ -84,8 +85,10 @@ def separated(
         resolvents = family(inside)
     except Unsupported as reason:
         raise Unsupported(f"{name} cannot treat this Hamiltonian: {reason}") from None
-    prepared = None if resolvents.renewable else resolvents
-    return Separated(prepared, renewed, left, (float(t[0]), float(t[1])))
+    span = (float(t[0]), float(t[1]))
+    if resolvents.renewable:
+        return Separated(None, None, renewed, left, span)
+    return Separated(resolvents, rest, renewed, left, span)
 
 
 def unchanging(H: Hamiltonian) -> Operator:

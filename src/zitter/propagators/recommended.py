@@ -12,9 +12,9 @@ from zitter.propagators.lanczos import Lanczos
 
 
 def recommended(H: Hamiltonian) -> Propagator:
-    """Lanczos where the basis is orthonormal; elsewhere the implicit step that suits: among
-    positrons collocation, where light is a phase the split, otherwise Crank–Nicolson."""
-    if H.basis.orthonormal:
+    """Lanczos; on stiff bases the implicit step that suits: among positrons collocation, where
+    light is a phase the split, otherwise Crank–Nicolson."""
+    if not H.basis.stiff:
         return Lanczos()
     if not H.fixed.bounded_below:
         return GaussCollocation()

@@ -1,4 +1,4 @@
-"""Quantum Monte Carlo: electron gases by VMC and DMC with Slater–Jastrow wave functions.
+"""Quantum Monte Carlo: electrons by VMC and DMC, with Slater–Jastrow or other wave functions.
 
     gas = zt.qmc.ElectronGas(n=54, rs=1.0, dimension=3, lattice="sc")
     psi = zt.qmc.SlaterJastrow(gas, jastrow=[zt.qmc.U(order=8), zt.qmc.P(stars=5)])
@@ -9,33 +9,66 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
-from zitter.qmc.diffusion import dmc
-from zitter.qmc.estimators import MomentumDensity, PairCorrelation, StructureFactor
-from zitter.qmc.ewald import Ewald, madelung
+from zitter.qmc.energies import (
+    CoulombEnergy,
+    EnergyTerm,
+    Ewald,
+    EwaldEnergy,
+    ExternalPotential,
+    KineticEnergy,
+    madelung,
+)
+from zitter.qmc.estimators import (
+    Estimator,
+    MomentumDensity,
+    PairCorrelation,
+    RadialDensity,
+    StructureFactor,
+)
 from zitter.qmc.extrapolation import extrapolate
 from zitter.qmc.jastrow import H, P, U
-from zitter.qmc.linear_method import LinearMethod
-from zitter.qmc.optimization import Optimization, optimize
+from zitter.qmc.optimizers import (
+    LinearMethod,
+    Optimization,
+    StochasticReconfiguration,
+    VarianceMinimization,
+    optimize,
+)
+from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
+from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.stochastic_reconfiguration import StochasticReconfiguration
-from zitter.qmc.systems import ElectronGas, System, Trap
+from zitter.qmc.systems import ElectronGas, Electrons, Nucleus, System, Trap
 from zitter.qmc.twists import twist_grid
-from zitter.qmc.variance_minimization import VarianceMinimization
-from zitter.qmc.variational import vmc
-from zitter.qmc.wavefunction import SlaterJastrow
+from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.variational import vmc
+from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
     "Cell",
+    "CoulombEnergy",
     "ElectronGas",
+    "Electrons",
+    "EnergyTerm",
     "Estimate",
+    "Estimator",
     "Ewald",
+    "EwaldEnergy",
+    "ExternalPotential",
     "H",
+    "KineticEnergy",
     "LinearMethod",
     "MomentumDensity",
+    "Nodeless",
+    "Nucleus",
     "Optimization",
+    "Orbitals",
     "P",
     "PairCorrelation",
+    "PlainWavefunction",
+    "PlaneWaves",
+    "RadialDensity",
     "Samples",
     "SlaterJastrow",
     "StochasticReconfiguration",
@@ -44,6 +77,7 @@ __all__ = [
     "Trap",
     "U",
     "VarianceMinimization",
+    "Wavefunction",
     "autocorrelation_time",
     "closed_shells",
     "dmc",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import io, solution
+from zitter import io, tables
 from zitter.qmc.statistics import with_error
-
-KIND = "optimization"
+from zitter.results.base import Result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +44,11 @@ _COURSES = {
 }
 
 
-@dataclasses.dataclass
-class Optimized:
+@dataclasses.dataclass(repr=False)
+class Optimized(Result):
     """The result of a run that only optimizes. Its file serves as a file of parameters, too."""
+
+    kind: ClassVar[str] = "optimization"
 
     parameters: dict[str, io.Variable]
     stages: list[Stage]
@@ -56,10 +56,9 @@ class Optimized:
     input: str = ""
 
     def numbers(self) -> dict[str, Any]:
-        """The key numbers, for `--json`."""
         last = self.stages[-1]
         return {
-            "kind": KIND,
+            "kind": self.kind,
             "energy": last.energies[last.best],
             "energy_error": last.errors[last.best],
             "units": last.units,
@@ -73,7 +72,8 @@ class Optimized:
         for name, variable in self.parameters.items():
             shown = " ".join(f"{x:.6g}" for x in np.ravel(variable.data))
             lines.append(f"  {name:<22} {shown}")
-        lines += [f"  {key.replace('_', ' '):<22} {value}" for key, value in self.info.items()]
+        told = tables.facts(self.info)
+        lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -87,11 +87,8 @@ class Optimized:
                 dims = (f"stage_{index}_iteration",)
                 variables[label] = io.Variable(getattr(stage, name), dims, unit or stage.units)
             told.append({"method": stage.method, "units": stage.units, "best": stage.best})
-        attributes = {"kind": KIND, "info": self.info, "input": self.input}
+        attributes = {"kind": self.kind, "info": self.info, "input": self.input}
         return io.Dataset(variables, attributes | {"stages": json.dumps(told)})
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        io.write(path, self.dataset())
 
     @classmethod
     def from_dataset(cls, data: io.Dataset) -> Optimized:
@@ -102,6 +99,3 @@ class Optimized:
         parameters = {k: v for k, v in data.variables.items() if not k.startswith("stage_")}
         info = json.loads(data.attributes["info"])
         return cls(parameters, stages, info, str(data.attributes.get("input", "")))
-
-
-solution.KINDS[KIND] = Optimized

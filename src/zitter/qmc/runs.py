@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop, runtime, same_run
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
 from zitter.qmc.statistics import equilibration
-from zitter.qmc.wavefunction import SlaterJastrow, Walker, listed
+from zitter.qmc.wavefunction import Walker, Wavefunction
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
     """The options of a run, checked, and its way through files."""
 
-    psi: SlaterJastrow
+    psi: Wavefunction
     walkers: int
     blocks: int
     estimators: tuple[Prepared, ...]
@@ -41,7 +38,7 @@ class Run:
     @classmethod
     def checked(
         cls,
-        psi: SlaterJastrow,
+        psi: Wavefunction,
         walkers: int,
         blocks: int,
         estimators: Sequence[Estimator],
@@ -54,7 +51,7 @@ class Run:
         resume: bool,
         progress: bool,
     ) -> Run:
-        checks.instance("psi", psi, SlaterJastrow)
+        checks.instance("psi", psi, Wavefunction)
         count = checks.integer("walkers", walkers, 2)
         if start is not None:
             shape = (None, psi.system.dimension, psi.system.electrons)
@@ -64,10 +61,9 @@ class Run:
         twists = twists.tolist() if hasattr(twists, "tolist") else twists
         if twists not in ([], ()):
             psi, shifts = twisted.prepare(psi, twists)
-        listed("estimators", estimators, Estimator)
-        twisted_once = np.any(np.asarray(getattr(psi.system, "twist", 0)) != 0)
+        checks.listed("estimators", estimators, Estimator)
         for estimator in estimators:
-            if (shifts is not None or twisted_once) and not estimator.at_twists:
+            if psi.is_complex and not estimator.at_twists:
                 name = type(estimator).__name__
                 raise checks.InputError("estimators", f"must not hold {name} at a twist")
         prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
@@ -95,7 +91,7 @@ class Run:
     def precision(self) -> str:
         return "double" if self.dtype == jnp.float64 else "single"
 
-    def states(self, make: Callable[[SlaterJastrow, int], Any], shared: Any) -> Any:
+    def states(self, make: Callable[[Wavefunction, int], Any], shared: Any) -> Any:
         """make(Ψ, seed) at every twist, stacked but for the `shared` counter."""
         if self.twists is None:
             return make(self.psi, self.seed)
@@ -105,7 +101,7 @@ class Run:
 
     def over_twists(self, step: Callable[..., Any], shared: Any) -> Callable[..., Any]:
         """step(context, state) with `context.psi` at each twist; itself without twists."""
-        return step if self.twists is None else twisted.AllTwists(self.twists.k, step, shared)
+        return step if self.twists is None else twisted.AllTwists(self.twists.varying, step, shared)
 
     def guard(self, finite: Callable[[Any], Any], sentence: str) -> Callable[[Any, int], Any]:
         """Ends a run whose `finite(state)` is false somewhere; of many twists, at all of them."""
@@ -126,7 +122,7 @@ class Run:
         if found is not None:
             return found[1]
         ready = equilibrate()
-        kept.save(0, ready, 0, loop.Piece([], {}))
+        kept.save(0, ready, 0, loop.Piece({}, {}))
         return ready
 
     def drive(
@@ -136,14 +132,14 @@ class Run:
         saved = None if self.checkpoint is None else self._keeper("", *about)
         return loop.drive(
             step, context, state, self.blocks, label=label, guard=guard, checkpoint=saved,
-            resume=self.resume, progress=self.progress, counted=steps,
+            resume=self.resume, progress=self.progress, counted=steps, axis=loop.Axis("block"),
         )  # fmt: skip
 
     def _keeper(self, name: str, *about: Any) -> loop.Checkpoint:
         assert self.checkpoint is not None
-        found = signature(
-            (self.psi, self.estimators, self.start),
-            *(self.twists, self.walkers, self.seed, str(self.dtype), *about),
+        found = same_run.fingerprint(
+            *(self.psi, self.estimators, self.start, self.twists, self.walkers, self.seed),
+            *(str(self.dtype), *about),
         )
         return loop.Checkpoint(self.checkpoint / name, self.every, found)
 
@@ -182,7 +178,7 @@ class Run:
             e.name: e.finalize(records.pop(e.name)[start:], weights[start:])
             for e in self.estimators
         }
-        return Samples(records, weights, start, units, info, measured, r)
+        return Samples(records, weights, start, units, info, measured, r, divisor=divisor)
 
 
 def pair_dtype(precision: str | None) -> Any:
@@ -192,14 +188,3 @@ def pair_dtype(precision: str | None) -> Any:
         precision = "double" if now.precision == "double" else "single"
     checks.choice("precision", precision, ("double", "single"))
     return jnp.float64 if precision == "double" else jnp.float32
-
-
-def signature(tree: Any, *rest: Any) -> str:
-    """What must be equal for a resume to continue the same run: Ψ and other trees, by value."""
-    digest = hashlib.sha256(repr(rest).encode())
-    arrays, static = eqx.partition(tree, eqx.is_array_like)
-    for leaf in jax.tree.leaves(arrays):
-        digest.update(repr(np.shape(leaf)).encode())
-        digest.update(np.asarray(leaf).tobytes())
-    digest.update(str(jax.tree.structure(static)).encode())
-    return digest.hexdigest()

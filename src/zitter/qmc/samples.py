@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import io, solution
+from zitter import checks, io, tables
 from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
+from zitter.results.base import Result
 
-KIND = "monte carlo"
 # Traces that are not energies in the system's units: (unit, label).
 OTHERS = {
     "variance": ("hartree^2", "variance of the local energy of all electrons"),
@@ -25,17 +25,21 @@ ABSCISSAS = {
     "pair_correlation": ("bohr", "distance"),
     "structure_factor": ("1/bohr", "wave vector"),
     "momentum_density": ("1", "wave vector / Fermi wave vector"),
+    "radial_density": ("bohr", "distance"),
 }
 
 
-@dataclasses.dataclass
-class Samples:
+@dataclasses.dataclass(repr=False)
+class Samples(Result):
     """The course of a Monte Carlo run.
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
     the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
-    (mean, error) over the coordinate of that name.
+    (mean, error) over the coordinate of that name. `divisor` is what energies of the whole system
+    were divided by; files of earlier versions do not tell it (None).
     """
+
+    kind: ClassVar[str] = "monte carlo"
 
     traces: dict[str, np.ndarray]
     weights: np.ndarray
@@ -45,6 +49,7 @@ class Samples:
     estimators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     positions: np.ndarray | None = None
     input: str = ""
+    divisor: int | None = None
 
     def estimate(self, name: str = "energy") -> Estimate:
         """Mean and reblocked error of one trace, over the blocks after equilibration."""
@@ -60,6 +65,23 @@ class Samples:
         return self.estimate().error
 
     @property
+    def total_energy(self) -> float:
+        """The energy of the whole system, in hartree."""
+        return self.energy * self._all()
+
+    @property
+    def total_energy_error(self) -> float:
+        return self.energy_error * self._all()
+
+    def _all(self) -> float:
+        if self.divisor is None:
+            raise checks.InputError(
+                "total_energy",
+                f"must be in the file, but it holds the energy in {self.units} alone",
+            )
+        return self.divisor
+
+    @property
     def variance(self) -> float:
         """Variance of the local energy of the whole system, in hartree²."""
         return self.estimate("variance").mean
@@ -69,9 +91,8 @@ class Samples:
         return self.estimate("acceptance").mean
 
     def numbers(self) -> dict[str, Any]:
-        """The key numbers, for `--json`."""
         found = {
-            "kind": KIND,
+            "kind": self.kind,
             "energy": self.energy,
             "energy_error": self.energy_error,
             "units": self.units,
@@ -80,6 +101,11 @@ class Samples:
             "blocks": len(self.weights) - self.start,
             "info": self.info,
         }
+        if self.divisor is not None:
+            found |= {
+                "total_energy": self.total_energy,
+                "total_energy_error": self.total_energy_error,
+            }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
         return found
@@ -91,6 +117,9 @@ class Samples:
             f"{self.info['method']}: {self.info['system']}",
             f"  {'energy':<22} {with_error(energy.mean, energy.error)} {self.units}",
         ]
+        if self.divisor not in (None, 1):
+            shown = with_error(self.total_energy, self.total_energy_error)
+            lines.append(f"  {'total energy':<22} {shown} hartree")
         for name in self.traces:
             if name in ("energy", "variance", "acceptance", "population"):
                 continue
@@ -113,10 +142,8 @@ class Samples:
             f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
             f"reblocked by {energy.block_length}",
         ]
-        for key, value in self.info.items():
-            if key not in ("method", "system", "notes", "twists"):
-                text = f"{value:.6g}" if isinstance(value, float) else str(value)
-                lines.append(f"  {key.replace('_', ' '):<22} {text}")
+        told = tables.facts(self.info, ("method", "system", "notes", "twists"))
+        lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
         for row in self.info.get("twists", []):
             shown = ", ".join(f"{x:g}" for x in row["twist"])
             found = row["energy"]
@@ -149,19 +176,19 @@ class Samples:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
         attributes = {
-            "kind": KIND,
+            "kind": self.kind,
             "info": self.info,
             "input": self.input,
             "units": self.units,
             "start": str(self.start),
         }
+        if self.divisor is not None:
+            attributes |= {
+                "divisor": str(self.divisor),
+                "total_energy": repr(float(self.total_energy)),
+                "total_energy_error": repr(float(self.total_energy_error)),
+            }
         return io.Dataset(v, attributes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        io.write(path, self.dataset())
-
-    def to_xarray(self) -> Any:
-        return io.to_xarray(self.dataset())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:
@@ -190,7 +217,5 @@ class Samples:
             estimators,
             positions,
             str(data.attributes.get("input", "")),
+            int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
         )
-
-
-solution.KINDS[KIND] = Samples

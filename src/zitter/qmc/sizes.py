@@ -10,8 +10,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zitter import checks, loop
-from zitter.qmc import diffusion, variational
 from zitter.qmc.runs import Run
+from zitter.qmc.walk import diffusion, variational
 
 
 @dataclasses.dataclass(frozen=True)

@@ -136,12 +136,21 @@ def equilibration(series: Any, candidates: int = 40) -> int:
     return start if apart > TRANSIENT * kept.error * math.sqrt(n / start) else 0
 
 
+DIGITS = 15  # that a double has, whatever it is
+
+
 def with_error(value: float, error: float) -> str:
-    """The usual short form: −0.5143(2) has the error 0.0002 in its last digit."""
+    """The usual short form: −0.5143(2) has the error 0.0002 in its last digit.
+
+    No digit is printed that a double does not have: an error below rounding is (1) in the last.
+    """
     if not (math.isfinite(error) and math.isfinite(value)):
         return f"{value:.6g} ± {error:g}"
     if error <= 0:
         return f"{value:.10g}(0)"
-    digits = max(0, 1 - math.floor(math.log10(error)))
-    scaled = round(error * 10**digits)
+    digits = 1 - math.floor(math.log10(error))
+    if value != 0:
+        digits = min(digits, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    digits = max(0, digits)
+    scaled = max(1, round(error * 10**digits))
     return f"{value:.{digits}f}({scaled})"

@@ -1,8 +1,8 @@
 """Twisted boundary conditions, many at once: one compiled run over an axis of twists.
 
-A twist t shifts the plane waves to k + t. Averages over t take most of the finite-size error of the
-kinetic energy away (Lin, Zong and Ceperley, Phys. Rev. E 64, 016702). All twists walk side by side;
-one that fails is left out of the average and reported.
+A twist t makes Ψ gain a phase when an electron crosses the cell. Averages over t take most of the
+finite-size error of the kinetic energy away (Lin, Zong and Ceperley, Phys. Rev. E 64, 016702). All
+twists walk side by side; one that fails is left out of the average and reported.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.orbitals import PlaneWaves
 from zitter.qmc.statistics import equilibration, reblock, with_error
-from zitter.qmc.systems import ElectronGas
-from zitter.qmc.wavefunction import SlaterJastrow
+from zitter.qmc.wavefunction import Wavefunction
 
 
 def twist_grid(count: int, dimension: int = 3) -> list[tuple[float, ...]]:
@@ -46,39 +44,39 @@ class AllTwists(eqx.Module):
     stay branches.
     """
 
-    k: Any
+    varying: Any
     step: Callable[..., Any] = eqx.field(static=True)
     shared: Callable[[Any], Any] = eqx.field(static=True)
 
     def __call__(self, context: Any, state: Any) -> tuple[Any, Any]:
         counter = self.shared(state)
 
-        def one(k, state):
-            here = eqx.tree_at(lambda c: c.psi, context, _with_waves(context.psi, k))
+        def one(varying, state):
+            here = eqx.tree_at(lambda c: c.psi, context, eqx.combine(varying, context.psi))
             whole = eqx.tree_at(self.shared, state, counter, is_leaf=lambda x: x is None)
             return self.step(here, whole)
 
-        state, record = jax.vmap(one)(self.k, eqx.tree_at(self.shared, state, None))
+        state, record = jax.vmap(one)(self.varying, eqx.tree_at(self.shared, state, None))
         return eqx.tree_at(self.shared, state, self.shared(state)[0]), record
 
 
 @dataclasses.dataclass(frozen=True)
 class Twists:
-    """Twists in units of the reciprocal lattice vectors, and the plane waves of each."""
+    """Twists in units of the reciprocal lattice vectors, and what of Ψ depends on them."""
 
     vectors: tuple[tuple[float, ...], ...]
-    k: Any  # (twists, orbitals, d)
+    varying: Any  # Ψ with twists as first axis where it depends on them, None elsewhere
     refused: tuple[tuple[tuple[float, ...], str], ...]  # twists that cannot run, with the reason
 
     @property
     def count(self) -> int:
         return len(self.vectors)
 
-    def at(self, psi: SlaterJastrow, index: int) -> SlaterJastrow:
-        return _with_waves(psi, self.k[index])
+    def at(self, psi: Wavefunction, index: int) -> Wavefunction:
+        return eqx.combine(jax.tree.map(lambda x: x[index], self.varying), psi)
 
     def states(
-        self, psi: SlaterJastrow, make: Callable[[SlaterJastrow, int], Any], shared: Any
+        self, psi: Wavefunction, make: Callable[[Wavefunction, int], Any], shared: Any
     ) -> Any:
         """make(Ψ, index) of all twists, stacked but for the shared counter."""
         each = [make(self.at(psi, index), index) for index in range(self.count)]
@@ -136,37 +134,40 @@ class Twists:
 
 
 def prepare(
-    psi: SlaterJastrow, twists: int | Sequence[Sequence[float]]
-) -> tuple[SlaterJastrow, Twists]:
-    """Ψ with complex plane waves, and the twists; those that leave a shell open do not run.
+    psi: Wavefunction, twists: int | Sequence[Sequence[float]]
+) -> tuple[Wavefunction, Twists]:
+    """Ψ at the first twist, and all of them; those that the system refuses do not run.
 
     A number stands for the grid of so many along each axis.
     """
-    gas, orbitals = psi.system, psi.slater.orbitals
-    if not isinstance(gas, ElectronGas) or not isinstance(orbitals, PlaneWaves):
-        raise checks.InputError("twists", "must be used with plane waves of an electron gas")
+    system = psi.system
     if isinstance(twists, int) and not isinstance(twists, bool):
-        twists = twist_grid(checks.integer("twists", twists, 1, 100), gas.dimension)
+        twists = twist_grid(checks.integer("twists", twists, 1, 100), system.dimension)
     if not isinstance(twists, list | tuple):
         raise checks.InputError(
             "twists", f"must be a list of twists, or a number for a grid of them, but is {twists!r}"
         )
-    vectors, waves, refused = [], [], []
+    vectors, twisted, refused = [], [], []
     for position, twist in enumerate(twists):
-        shift = checks.array(f"twists.{position}", twist, (gas.dimension,))
+        shift = checks.array(f"twists.{position}", twist, (system.dimension,))
         vector = tuple(float(x) for x in shift)
         try:
-            gas.require_closed_shells(shift)
+            system.check_twist(shift)
         except checks.InputError as error:
             refused.append((vector, str(error)))
             continue
         vectors.append(vector)
-        orbitals = PlaneWaves(gas.cell, orbitals.count, shift, always_complex=True)
-        waves.append(orbitals.k)
+        twisted.append(psi.at_twist(shift))
     if not vectors:
         raise checks.InputError("twists", f"must hold one that can run, but {refused[0][1]}")
-    complex_psi = eqx.tree_at(lambda p: p.slater.orbitals, psi, orbitals)
-    return complex_psi, Twists(tuple(vectors), jnp.asarray(np.stack(waves)), tuple(refused))
+    return twisted[0], Twists(tuple(vectors), _varying(psi, twisted), tuple(refused))
+
+
+def _varying(psi: Wavefunction, twisted: list[Wavefunction]) -> Any:
+    """The arrays of all Ψ that are not those of the Ψ they were made from, stacked."""
+    shared = {id(leaf) for leaf in jax.tree.leaves(psi)}
+    own = [jax.tree.map(lambda x: None if id(x) in shared else x, one) for one in twisted]
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *own)
 
 
 def _mean_over_twists(values: np.ndarray, weights: np.ndarray, start: int) -> np.ndarray:
@@ -175,7 +176,3 @@ def _mean_over_twists(values: np.ndarray, weights: np.ndarray, start: int) -> np
     w = w.reshape(*w.shape, *(1,) * (values.ndim - 2))
     mean = np.mean((values * w)[start:], axis=0)
     return np.mean(mean + w * (values - mean), axis=1)
-
-
-def _with_waves(psi: SlaterJastrow, k: Any) -> SlaterJastrow:
-    return eqx.tree_at(lambda p: p.slater.orbitals.k, psi, k)

@@ -1,169 +1,176 @@
-"""Ψ = e^J D↑D↓, kept as (phase, ln|Ψ|), and everything that is known of one walker."""
+"""What a wave function can do: the protocol that sweeps, energies, optimizers and estimators use.
+
+They ask for ratios Ψ'/Ψ of one-electron moves, for the gradient and Laplacian of a configuration,
+and for ln|Ψ| as a function of parameters; how Ψ comes by them is its own affair.
+
+All methods are about one walker, to be mapped over many, except `over_blocks` and `move_block`,
+which get all walkers at once. Positions are components first, r (d, N), spin-up electrons first.
+`dtype` is that of orbitals and pair functions; what is summed up is double. Ψ may be complex: then
+ratios, phases, gradients and Laplacians are.
+
+Electrons move in blocks: a block is opened, its moves are offered one after another, and it is
+closed, which is when Ψ may enter all accepted moves at once (delayed updates). Where a walker is
+inside a block, `opened` stands for it; whatever else Ψ needs there is in it, too.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import Any
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.flatten_util import ravel_pytree
 
-from zitter import checks, io, runtime
-from zitter.qmc.jastrow import JastrowTerm, PreparedTerm
-from zitter.qmc.orbitals import Orbitals
-from zitter.qmc.slater import Slater
-from zitter.qmc.systems import System
-
-# Memory that measuring local energies may take: on a CPU what its caches hold.
-PAIR_BYTES = {"cpu": 2**25, "gpu": 2**31}
-PAIR_TABLES = 12  # arrays of N × N numbers it takes for each walker
-
-
-def listed(key: str, values: Any, kind: type) -> None:
-    """Refuse what is no list of objects of a kind."""
-    if not isinstance(values, list | tuple):
-        raise checks.InputError(key, f"must be a list of {kind.__name__}s, but is {values!r}")
-    for position, value in enumerate(values):
-        checks.instance(f"{key}.{position}", value, kind)
+from zitter import checks
+from zitter.qmc.systems.base import System
 
 
 class Walker(eqx.Module):
-    """One walker; drivers carry many of them with the walkers as first axis."""
+    """One walker; drivers carry many of them with the walkers as first axis.
 
-    r: Any  # (d, N)
-    inverse: Any  # (species, n, n)
-    phase: Any
-    log: Any
-    memory: tuple[Any, ...]  # of each Jastrow term
-
-
-class SlaterJastrow(eqx.Module):
-    """A Slater–Jastrow wave function of a system.
-
-    `jastrow` lists terms such as `U(order=8)`; without any, Ψ is the bare determinant. Orbitals are
-    the system's own unless given.
+    Branching copies walkers whole: nothing that belongs to one may be kept elsewhere.
     """
 
-    system: System
-    slater: Slater
-    terms: tuple[PreparedTerm, ...]
+    r: eqx.AbstractVar[Any]  # (d, N)
+    phase: eqx.AbstractVar[Any]  # Ψ/|Ψ|
+    log: eqx.AbstractVar[Any]  # ln|Ψ|
 
-    def __init__(
-        self,
-        system: System,
-        jastrow: Sequence[JastrowTerm] = (),
-        orbitals: Orbitals | None = None,
-        delay: int | None = None,
-    ):
-        self.system = checks.instance("system", system, System)
-        listed("jastrow", jastrow, JastrowTerm)
-        if delay is not None:
-            checks.integer("delay", delay, 1)
-        self.slater = Slater(orbitals or system.default_orbitals(), system.spins, delay)
-        prepared = []
-        for position, term in enumerate(jastrow):
-            try:
-                prepared.append(term.prepare(system))
-            except checks.InputError as error:
-                raise error.under(f"jastrow.{position}") from None
-        self.terms = tuple(prepared)
-        if sum(term.cusped for term in prepared) > 1:
-            raise checks.InputError(
-                "jastrow",
-                "must hold one term with Kato's cusps, but holds several, whose sum would double "
-                "them: raise the order of one U instead",
-            )
 
-    # Parameters as one vector, for the optimizers.
+class Block(NamedTuple):
+    """K electrons of one spin that move one after another."""
+
+    spin: Any  # 0 up, 1 down
+    first: Any  # of that spin
+    electrons: Any  # (K,) among all
+    allowed: Any  # (K,): blocks that stick out have places that are empty or have moved before
+
+
+class Seat(NamedTuple):
+    """One electron of a block: its place there, its index among all, its spin."""
+
+    place: Any
+    electron: Any
+    spin: Any
+
+
+class Ratio(NamedTuple):
+    """Ψ'/Ψ = phase·e^log of a move, ∇_i ln|Ψ'| if asked for, and what `accept` needs to know."""
+
+    phase: Any
+    log: Any
+    gradient: Any
+    news: Any
+
+
+class Verdicts(NamedTuple):
+    """Which of the moves of a block were accepted, and with what probability: (walkers, K)."""
+
+    accepted: Any
+    probability: Any
+
+
+class Wavefunction(eqx.Module):
+    """A wave function of the electrons of a system."""
+
+    system: eqx.AbstractVar[System]
+    parameters: eqx.AbstractVar[Any]  # all of them, in one vector
 
     @property
-    def parameters(self) -> jax.Array:
-        return ravel_pytree([term.parameters for term in self.terms])[0]
+    @abc.abstractmethod
+    def is_complex(self) -> bool: ...
 
-    def with_parameters(self, vector: Any) -> SlaterJastrow:
-        unravel = ravel_pytree([term.parameters for term in self.terms])[1]
-        return eqx.tree_at(
-            lambda psi: [term.parameters for term in psi.terms], self, unravel(vector)
-        )
+    @property
+    @abc.abstractmethod
+    def moves_together(self) -> bool:
+        """Whether `move_block` can take the place of moves in turn."""
 
-    def save_parameters(self, path: str | os.PathLike[str]) -> None:
-        """Write all Jastrow parameters to a file."""
-        io.write(path, io.Dataset(self.stored_parameters(), {"kind": "jastrow"}))
+    @abc.abstractmethod
+    def with_parameters(self, vector: Any) -> Self: ...
 
-    def stored_parameters(self) -> dict[str, io.Variable]:
-        """The Jastrow parameters as files name them, term by term."""
-        variables = {}
-        for position, term in enumerate(self.terms):
-            values = np.asarray(term.parameters)
-            name = f"jastrow_{position}_{type(term).__name__.removeprefix('Prepared').lower()}"
-            dims = tuple(f"{name}_{axis}" for axis in range(values.ndim))
-            variables[name] = io.Variable(values, dims, "1", "Jastrow parameters")
-        return variables
+    # A configuration.
 
-    def load_parameters(self, path: str | os.PathLike[str]) -> SlaterJastrow:
-        """The same wave function with the parameters that `save_parameters` wrote."""
-        stored = io.read(path).variables
-        vector = []
-        for position, term in enumerate(self.terms):
-            name = f"jastrow_{position}_{type(term).__name__.removeprefix('Prepared').lower()}"
-            shape = np.shape(term.parameters)
-            if name not in stored or stored[name].data.shape != shape:
-                raise checks.InputError(
-                    "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
-                )
-            vector.append(stored[name].data.ravel())
-        return self.with_parameters(jnp.asarray(np.concatenate(vector)))
-
-    # One walker.
-
+    @abc.abstractmethod
     def start(self, r: Any, dtype: Any = jnp.float64) -> Walker:
-        inverse, phase, log = self.slater.fresh(r, dtype)
-        memory = tuple(term.start(r, dtype) for term in self.terms)
-        for term in self.terms:
-            log = log + term.derivatives(r, dtype)[0]
-        return Walker(r, inverse, phase, log, memory)
+        """The walker at positions r (d, N), computed from nothing else."""
 
-    def jastrow_derivatives(self, r: Any, dtype: Any = jnp.float64) -> tuple[Any, Any, Any]:
-        """J, ∇_iJ (d, N) and Σ∇_i²J."""
-        total, gradient, laplacian = jnp.zeros(()), jnp.zeros(r.shape), jnp.zeros(())
-        for term in self.terms:
-            j, g, l = term.derivatives(r, dtype)
-            total, gradient, laplacian = total + j, gradient + g, laplacian + l
-        return total, gradient, laplacian
+    @abc.abstractmethod
+    def derivatives(self, walker: Any, dtype: Any = jnp.float64) -> tuple[Any, Any]:
+        """∇_i ln Ψ (d, N) and Σ_i ∇_i²Ψ/Ψ."""
 
-    def local_energy(self, walker: Walker, dtype: Any = jnp.float64) -> dict[str, Any]:
-        """The parts of HΨ/Ψ by name, and their sum as "energy"; real parts of complex ones.
+    # Moves in blocks.
 
-        −½∇²Ψ/Ψ = −½ Σ_i [∇²D/D + 2∇J·∇lnD + |∇J|² + ∇²J].
+    @abc.abstractmethod
+    def over_blocks(
+        self, body: Callable[[Any, Any, Block], tuple[Any, Any]], carry: Any, walkers: Any
+    ) -> tuple[Any, Any]:
+        """(carry, walkers) after body(carry, walkers, block) for blocks that cover all electrons.
+
+        What `body` gets as walkers may hold only the parts that belong to the block's spin.
         """
-        slope, curvature = self.slater.derivatives(walker.r, walker.inverse, dtype)
-        _, gradient, laplacian = self.jastrow_derivatives(walker.r, dtype)
-        kinetic = -0.5 * (
-            curvature + jnp.sum(2 * gradient * slope) + jnp.sum(gradient**2) + laplacian
-        )
-        parts = {"kinetic": jnp.real(kinetic), **self.system.potential(walker.r, dtype)}
-        return {"energy": sum(parts.values()), **parts}
 
-    def local_energies(self, walkers: Walker, dtype: Any = jnp.float64) -> dict[str, Any]:
-        """`local_energy` of many walkers, of as many at once as their tables of pairs allow."""
-        count, n = walkers.r.shape[0], self.system.electrons
-        allowed = PAIR_BYTES.get(runtime.settings().device.platform, PAIR_BYTES["gpu"])
-        at_once = max(1, allowed // (PAIR_TABLES * 8 * n * n))
-        one = lambda walker: self.local_energy(walker, dtype)  # noqa: E731
-        if at_once >= count:
-            return jax.vmap(one)(walkers)
-        return jax.lax.map(one, walkers, batch_size=at_once)
+    @abc.abstractmethod
+    def open(self, walker: Any, block: Block) -> Any:
+        """The walker inside a block; it has positions `r`, too."""
 
-    def __repr__(self) -> str:
-        names = [type(term).__name__.removeprefix("Prepared").lower() for term in self.terms]
-        kind = type(self.system).__name__
-        up, down = self.system.spins
-        factor = f"e^({' + '.join(names)}) " if names else ""
-        return (
-            f"SlaterJastrow: {factor}D↑D↓ of {up} + {down} electrons ({kind}), "
-            f"{self.parameters.size if names else 0} parameters"
+    @abc.abstractmethod
+    def alone(self, walker: Any, electron: Any) -> tuple[Any, Seat]:
+        """The walker opened for one electron, to ask for ratios outside of blocks, and its seat."""
+
+    @abc.abstractmethod
+    def gradient(self, opened: Any, seat: Seat, dtype: Any = jnp.float64) -> Any:
+        """∇_i ln|Ψ| (d,) of the electron at a seat."""
+
+    @abc.abstractmethod
+    def ratio(
+        self, opened: Any, seat: Seat, new: Any, gradient: bool, dtype: Any = jnp.float64
+    ) -> Ratio:
+        """What a move of the electron at a seat to `new` (d,) would do."""
+
+    @abc.abstractmethod
+    def ratios(self, opened: Any, seat: Seat, points: Any, dtype: Any = jnp.float64) -> Any:
+        """Ψ'/Ψ (Q,) with the electron at a seat at each of many trial places `points` (d, Q)."""
+
+    @abc.abstractmethod
+    def accept(self, opened: Any, seat: Seat, new: Any, ratio: Ratio, accepted: Any) -> Any:
+        """The walker after that move where `accepted`, and as it was elsewhere."""
+
+    @abc.abstractmethod
+    def close(self, walker: Any, opened: Any, block: Block) -> Any:
+        """The walker that was opened, after the block."""
+
+    def move_block(
+        self, walkers: Any, block: Block, new: Any, chance: Any, dtype: Any = jnp.float64
+    ) -> tuple[Any, Verdicts]:
+        """All walkers after a block whose proposals `new` (walkers, d, K) are known beforehand.
+
+        Move p is accepted where |Ψ'/Ψ|², with the moves accepted before it, exceeds `chance`
+        (walkers, K).
+        """
+        raise NotImplementedError(f"{type(self).__name__} moves its electrons in turn")
+
+    # The same samples under other parameters.
+
+    @abc.abstractmethod
+    def keep(self, walker: Any, ratios: bool, dtype: Any = jnp.float64) -> Any:
+        """What optimizers store of a walker: all that no parameter changes, computed once.
+
+        Without `ratios` only ln|Ψ| and `derivatives` will be asked for later.
+        """
+
+    @abc.abstractmethod
+    def recall(self, kept: Any, dtype: Any = jnp.float64) -> Any:
+        """The walker of a stored sample under the present parameters, differentiable in them."""
+
+    # Boundary conditions.
+
+    def at_twist(self, twist: Any) -> Wavefunction:
+        """Ψ at a twist in units of the reciprocal lattice vectors; always complex.
+
+        Arrays that do not depend on the twist are the same objects as before, and are shared by
+        all twists of a run.
+        """
+        raise checks.InputError(
+            "twists",
+            f"must be used with a periodic wave function, but not with {type(self).__name__}",
         )

@@ -29,7 +29,7 @@ from zitter.observables import KappaPopulations, Momentum, Norm, Populations
 from zitter.propagators import CrankNicolson, GaussCollocation, Propagator
 from zitter.reproduce.dirac_memory import memory_rows
 from zitter.reproduce.report import Report, Row
-from zitter.solution import Solution
+from zitter.results import Solution
 from zitter.solve import evolve
 from zitter.spectra import (
     HydrogenGroundState,

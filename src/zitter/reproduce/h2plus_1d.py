@@ -39,7 +39,7 @@ from zitter.propagators import (
     TaylorSum,
 )
 from zitter.reproduce.report import Report, Row
-from zitter.solution import Eigenstates, Solution
+from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates, evolve
 from zitter.terms import Breathing, Kinetic, Model, Rigid, SoftCoulomb, Trajectory, discretize
 

@@ -89,7 +89,7 @@ class Report:
         from rich import box
         from rich.table import Table
 
-        from zitter.cli.showing import rendered
+        from zitter.tables import rendered
 
         head = f"{self.name}: {'all as expected' if self.ok else 'NOT all as expected'}"
         head += f" ({self.seconds:.3g} s, {self.device}, {self.precision} precision)"

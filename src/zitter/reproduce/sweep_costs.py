@@ -12,10 +12,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zitter.qmc.energies import local_energies
 from zitter.qmc.jastrow import P, U
-from zitter.qmc.sweep import GaussianSteps, sweep
+from zitter.qmc.slater_jastrow import SlaterJastrow, SlaterWalker
 from zitter.qmc.systems import ElectronGas
-from zitter.qmc.wavefunction import SlaterJastrow, Walker
+from zitter.qmc.walk.dynamics import GaussianSteps
+from zitter.qmc.walk.sweep import sweep
 
 KINDS = {"bare": (), "u": ("u",), "u_p": ("u", "p")}
 
@@ -73,11 +75,11 @@ def _measured(case: Case, programs: dict[str, Any], sweeps: int) -> dict[str, fl
     return found
 
 
-def _without(walkers: Walker, kind: str) -> Walker:
+def _without(walkers: SlaterWalker, kind: str) -> SlaterWalker:
     """Walkers of u and p as walkers of fewer terms; ln|Ψ| is off by a constant, which costs no
     time."""
     memory = walkers.memory[: len(KINDS[kind])]
-    return Walker(walkers.r, walkers.inverse, walkers.phase, walkers.log, memory)
+    return SlaterWalker(walkers.r, walkers.phase, walkers.log, walkers.inverse, memory)
 
 
 def _compiled(case: Case, sweeps: int) -> dict[str, Any]:
@@ -88,13 +90,14 @@ def _compiled(case: Case, sweeps: int) -> dict[str, Any]:
     psi = case.wavefunction("u_p")
     start = lambda psi, r: jax.vmap(lambda x: psi.start(x, dtype))(r)  # noqa: E731
     state = eqx.filter_eval_shape(start, psi, r)
-    ewald = lambda psi, r: jax.vmap(lambda x: psi.system.potential(x, dtype)["coulomb"])(r)  # noqa: E731
+    ewald = lambda psi, r: jax.vmap(lambda x: psi.system.ewald.energy(x, dtype=dtype))(r)  # noqa: E731
     programs = {
         "start": _compile(start, psi, r),
         "ewald": _compile(ewald, psi, r),
     }
     if case.energy:
-        local = lambda psi, s: psi.local_energies(s, dtype)["energy"]  # noqa: E731
+        key = jax.random.PRNGKey(0)
+        local = lambda psi, s: local_energies(psi, s, key, dtype)["energy"]  # noqa: E731
         programs["energy"] = _compile(local, psi, state)
     for kind in case.kinds:
         programs[f"sweep_{kind}"] = _compile(
@@ -112,7 +115,7 @@ def _compile(function: Callable[..., Any], psi: SlaterJastrow, *shapes: Any) -> 
     return lambda *rest: program(arrays, *rest)
 
 
-def _sweeps(psi: SlaterJastrow, walkers: Walker, width: Any, count: int, dtype: Any) -> Walker:
+def _sweeps(psi: SlaterJastrow, walkers: Any, width: Any, count: int, dtype: Any) -> Any:
     def body(i, walkers):
         key = jax.random.fold_in(jax.random.PRNGKey(0), i)
         return sweep(psi, GaussianSteps(width), walkers, key, dtype)[0]
@@ -137,5 +140,5 @@ def bytes_of(tree: Any) -> int:
 
 def determinant_traffic(psi: SlaterJastrow, walkers: int) -> float:
     """Bytes a sweep must move for the inverses: each block reads M twice and writes it once."""
-    n, blocks = psi.slater.orbitals.count, psi.slater.blocks().first.size
+    n, blocks = max(psi.system.spins), psi.slater.schedule().first.size
     return 3.0 * blocks * n * n * 8 * walkers

@@ -21,7 +21,7 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.edges import ConvergenceWarning
 from zitter.fields import Field
-from zitter.solution import Solution
+from zitter.results import Solution
 from zitter.spectra.angular import AngularSpectrum, spherical_harmonic
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from zitter import checks, units
 from zitter.bases.base import Basis
-from zitter.bases.edges import ConvergenceWarning
+from zitter.bases.edges import ConvergenceWarning, LastL
 from zitter.fields import Field
 from zitter.linalg.base import Unsupported
 
 
 def check_lmax(basis: Basis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
-    (last,) = (edge for edge in basis.edges(True, False) if edge.name == "last_l_population")
+    last = LastL(basis)
     population = float(last.population(psi))
     last.warn(population, 3, limit)
     return population

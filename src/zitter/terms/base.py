@@ -17,6 +17,7 @@ from zitter.hamiltonian import (
     Contribution,
     Hamiltonian,
     Mask,
+    Origin,
     TimeDependent,
 )
 from zitter.linalg.base import Operator, Unsupported
@@ -91,6 +92,8 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
         tuple(changing),
         add(absorbers) if absorbers else None,
         Mask(sum(masks[1:], masks[0])) if masks else None,
+        # What is being traced has no values that could be kept.
+        Origin(None if checks.is_traced(model) else model),
     )
 
 

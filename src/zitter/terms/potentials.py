@@ -15,7 +15,7 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.places import Places
 from zitter.hamiltonian import Contribution, Moving
-from zitter.linalg.base import Operator, real_like, total
+from zitter.linalg.base import Operator, cast_reals, real_like, total
 from zitter.terms.base import SMOOTH_ORDER, Term, unsupported
 from zitter.terms.sampling import multiplication
 from zitter.terms.singularity import (
@@ -132,7 +132,8 @@ class Centers(Term):
         def sample(places: Places) -> jax.Array:
             values = []
             for particle in range(places.particles):
-                points = [jnp.asarray(x, dtype) for x in places.of_particle(particle)]
+                # In this precision; a coordinate that is turned stays complex.
+                points = cast_reals([jnp.asarray(x) for x in places.of_particle(particle)], dtype)
                 for charge, position in zip(charges, positions, strict=True):
                     distance = total(
                         (x - real_like(r, x)) ** 2 for x, r in zip(points, position, strict=True)

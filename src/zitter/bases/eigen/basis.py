@@ -21,11 +21,11 @@ import numpy as np
 
 from zitter import checks, io, runtime
 from zitter.bases.base import Basis, Refused
-from zitter.bases.edges import Edge
-from zitter.bases.eigen import operators
+from zitter.bases.edges import Edge, LastL
+from zitter.bases.eigen import keeping, operators
 from zitter.bases.places import Places
 from zitter.bases.spherical.basis import SphericalBasis
-from zitter.bases.spherical.edges import LastL, Wall
+from zitter.bases.spherical.edges import Wall
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.sums import partition
@@ -132,6 +132,13 @@ class EigenBasis(Basis):
         from zitter.bases.eigen.levels import EigenLevels
 
         return EigenLevels(self)
+
+    def kept(self) -> dict[str, Any]:
+        return keeping.kept(self)
+
+    @classmethod
+    def restored(cls, parts: dict[str, Any]) -> EigenBasis:
+        return keeping.restored(cls, parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the layout that `read_eigenbasis` describes."""

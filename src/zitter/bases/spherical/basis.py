@@ -24,10 +24,10 @@ from zitter import checks
 from zitter.bases import angular
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
-from zitter.bases.edges import Edge
+from zitter.bases.edges import Edge, LastL
 from zitter.bases.places import Places
 from zitter.bases.spherical import box, channels, measuring, operators
-from zitter.bases.spherical.edges import LastL, Wall
+from zitter.bases.spherical.edges import Wall
 from zitter.bases.spherical.implicit import RadialResolvents
 from zitter.bases.spherical.split import angular_split
 from zitter.bases.split import LightSplit
@@ -166,7 +166,7 @@ class SphericalBasis(Basis):
         return measuring.density(self, psi)
 
     def density_axes(self) -> dict[str, np.ndarray]:
-        return {"r": self.radial.centers}
+        return {"r": self.radial.samples}
 
     def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
         return measuring.values(self, psi, x, y, z)

@@ -1,4 +1,4 @@
-"""The ends of an atomic basis: its last l, and the wall at rmax."""
+"""The wall of an atomic basis at rmax."""
 
 from __future__ import annotations
 
@@ -8,33 +8,13 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
 from zitter.bases.spherical.operators import radial_bands
 from zitter.linalg.bands import banded_product
 
 EDGE = 0.95  # of rmax; what lies beyond has reached the wall
-
-
-class LastL(Edge):
-    """The highest l, from which light would lead on."""
-
-    basis: Basis
-    name: ClassVar[str] = "last_l_population"
-    throughout: ClassVar[bool] = True
-
-    def population(self, psi: Any) -> jax.Array:
-        rows = jnp.asarray(psi)[self.basis.l == self.basis.l.max()]
-        return jnp.real(jnp.vdot(rows, self.basis.overlap(rows)))
-
-    def sentence(self, population: float, limit: float) -> str:
-        return (
-            f"lmax = {np.max(self.basis.l)} is too small: the last l holds {population:.1e} of the "
-            f"probability (limit {limit:.0e})"
-        )
 
 
 class Wall(Edge):

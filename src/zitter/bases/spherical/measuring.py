@@ -25,8 +25,8 @@ def radial_functions(basis: SphericalBasis, psi: jax.Array, r: Any) -> jax.Array
 
 
 def density(basis: SphericalBasis, psi: jax.Array) -> jax.Array:
-    """dP/dr = Σ_lm |P_lm(r)|² at the centres of the splines."""
-    return jnp.sum(jnp.abs(radial_functions(basis, psi, basis.radial.centers)) ** 2, axis=0)
+    """dP/dr = Σ_lm |P_lm(r)|² at the samples of the splines."""
+    return jnp.sum(jnp.abs(radial_functions(basis, psi, basis.radial.samples)) ** 2, axis=0)
 
 
 def on_sphere(basis: SphericalBasis, psi: jax.Array, radius: float) -> jax.Array:

@@ -224,7 +224,7 @@ class SpinorBasis(Basis):
         return values.density(self, psi)
 
     def density_axes(self) -> dict[str, np.ndarray]:
-        return {"r": self.radial.centers}
+        return {"r": self.radial.samples}
 
     def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> jax.Array:
         """The four components in front."""

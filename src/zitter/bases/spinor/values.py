@@ -55,8 +55,8 @@ def spinor_values(
 
 
 def density(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
-    """dP/dr = Σ_κμ (|P|² + |Q|²) at the centres of the splines."""
-    P, Q = radial_values(basis, psi, basis.radial.centers)
+    """dP/dr = Σ_κμ (|P|² + |Q|²) at the samples of the splines."""
+    P, Q = radial_values(basis, psi, basis.radial.samples)
     return jnp.sum(jnp.abs(P) ** 2 + jnp.abs(Q) ** 2, axis=0)
 
 

@@ -1,8 +1,20 @@
 """The Jastrow factor: one term per file."""
 
 from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, Move, Moves, PreparedTerm
+from zitter.qmc.jastrow.factor import Jastrow
 from zitter.qmc.jastrow.h import H
 from zitter.qmc.jastrow.p import P
 from zitter.qmc.jastrow.u import U
 
-__all__ = ["Change", "Couplings", "H", "JastrowTerm", "Move", "Moves", "P", "PreparedTerm", "U"]
+__all__ = [
+    "Change",
+    "Couplings",
+    "H",
+    "Jastrow",
+    "JastrowTerm",
+    "Move",
+    "Moves",
+    "P",
+    "PreparedTerm",
+    "U",
+]

@@ -9,7 +9,6 @@ for opposite and ¼ for like spins in three dimensions, 1 and ⅓ in two.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -19,7 +18,7 @@ import numpy as np
 from zitter import checks
 from zitter.qmc.cells import row_sums, squared
 from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, PreparedTerm
-from zitter.qmc.systems import ElectronGas, System
+from zitter.qmc.systems import System
 
 
 class U(JastrowTerm):
@@ -175,21 +174,14 @@ class PreparedU(PreparedTerm):
 
 
 def _guess(system: System, cusp: float, length: float, order: int, c: int) -> np.ndarray:
-    """Free coefficients to start from: the plasmon form −(A/r)(1 − e^{−r/F}) with F² = A/2Γ.
-
-    A = 1/ω_p makes the long-wavelength limit of the random phase approximation; F then follows from
-    the cusp. The polynomial is fitted with its cusp held.
-    """
-    if not isinstance(system, ElectronGas) or system.ewald is None:
+    """Free coefficients to start from: the system's guess of u, fitted with its cusp held."""
+    r = np.linspace(1e-3, 1, 200) * length
+    target = system.pair_guess(r, cusp)
+    if target is None:
         # (1 − x)^C with the right slope at the origin and nothing else.
         free = np.zeros(order)
         free[0] = -cusp * length / c
         return free
-    rs = float(system.rs)
-    strength = math.sqrt(rs**3 / 3) if system.dimension == 3 else math.sqrt(rs**3 / 2)
-    decay = math.sqrt(strength / (2 * cusp))
-    r = np.linspace(1e-3, 1, 200) * length
-    target = -strength / r * (1 - np.exp(-r / decay))
     target = target - target[-1]
     x = r / length
     powers = [l for l in range(order + 1) if l != 1]

@@ -1,0 +1,113 @@
+"""What can be run from a file: one protocol, whatever the physics.
+
+    read      the objects a document describes, or what is wrong with it
+    check     everything a run would refuse, before anything is written
+    estimate  what would run, and what it takes
+    run       compute; `resume` goes on from a checkpoint
+
+A kind of case is one class in this folder and one entry in `zitter.cases.KINDS`.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zitter import checks, runtime, same_run
+from zitter.config.document import Document
+from zitter.linalg.base import Unsupported
+from zitter.results.base import Result
+
+SETTINGS = ("precision", "device", "mesh")  # keys of every file
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What a case is given to run with, by whoever starts it."""
+
+    folder: Path  # for parts of the result; the result itself is kept by who started it
+    checkpoint: Path  # a folder for whatever is needed to resume
+    every: float | None  # seconds between checkpoints, None for what the file says
+    progress: bool
+    begin: Callable[[], None]  # to be called when nothing is left to refuse, before any file
+    tell: Callable[[str], None]
+    log: Callable[[str], None]
+    keep: Callable[[Result, str], None]  # saves a part under a name, with its input
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """What would run: `facts` for programs, `rows` for people."""
+
+    facts: dict[str, Any]
+    rows: dict[str, str]
+
+
+class Case(abc.ABC):
+    """A calculation that a document describes, as objects that are checked."""
+
+    document: Document
+    title: str
+    # Keywords of its verbs that are not the file's business.
+    not_in_files: ClassVar[frozenset[str]]
+    # Names of what a run may leave beside its result.
+    parts: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    @abc.abstractmethod
+    def recognizes(cls, document: Document) -> bool:
+        """Whether a document describes a case of this kind, be it right or wrong."""
+
+    @classmethod
+    @abc.abstractmethod
+    def read(cls, document: Document) -> Case:
+        """Build and check every object of the file."""
+
+    @classmethod
+    @abc.abstractmethod
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
+        """(JSON schema of each section, the sets of sections of which a file must have one)."""
+
+    @abc.abstractmethod
+    def check(self, estimating: bool) -> None:
+        """Refuse what the run would refuse; `estimating` does not compute for it."""
+
+    @abc.abstractmethod
+    def estimate(self) -> Estimate:
+        """Sizes, memory and time, after `check`."""
+
+    @abc.abstractmethod
+    def run(self, job: Job) -> Result:
+        """The result, after `check`."""
+
+    @abc.abstractmethod
+    def resume(self, job: Job) -> Result:
+        """The result of a run that was begun in `job.checkpoint`: the same numbers."""
+
+    def fingerprint(self) -> str:
+        """What must be the same for a run to be continued: all but labels."""
+        return same_run.fingerprint(self.document.without_labels(), runtime.describe())
+
+
+@contextlib.contextmanager
+def located(section: str) -> Iterator[None]:
+    """Errors begin with the section of the file they are about."""
+    try:
+        yield
+    except checks.InputError as error:
+        raise error.under(section) from None
+    except Unsupported as error:
+        raise checks.InputError(section, f"must suit this model, but {error}") from None
+
+
+def configure(document: Document, **chosen: Any) -> runtime.Settings:
+    """Precision, device and mesh: as chosen by whoever starts the run, else as in the file."""
+    table = {key: document.table[key] for key in SETTINGS if key in document.table}
+    table |= {key: value for key, value in chosen.items() if value is not None}
+    if "mesh" in table and not isinstance(table["mesh"], dict):
+        raise checks.InputError("mesh", f"must be like {{ space = 4 }}, but is {table['mesh']!r}")
+    return runtime.configure(**table)

@@ -1,0 +1,175 @@
+"""`[evolve]`: a state carried through time."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, io, loop, runtime, solve
+from zitter.cases import memory, schema
+from zitter.cases.base import Estimate, Job, located
+from zitter.cases.physics import Physics, physics_schema, section, start
+from zitter.config.document import Document
+from zitter.config.objects import Builder
+from zitter.fields import Field
+from zitter.hamiltonian import Hamiltonian
+from zitter.initial import InitialState
+from zitter.linalg.base import Unsupported
+from zitter.results import Solution
+
+CHECKPOINT_EVERY = 30.0  # seconds
+
+
+@dataclasses.dataclass
+class Evolution(Physics):
+    """Basis, model, initial state, and the keywords of `zt.evolve`."""
+
+    not_in_files: ClassVar[frozenset[str]] = frozenset(
+        {"H", "psi0", "progress", "checkpoint", "resume"}
+    )
+
+    initial: InitialState
+    plan: solve.Plan | None = None
+    H: Hamiltonian | None = None
+
+    @classmethod
+    def recognizes(cls, document: Document) -> bool:
+        return True
+
+    @classmethod
+    def read(cls, document: Document) -> Evolution:
+        parts = start(document)
+        table, builder = document.table, parts.builder
+        first = builder.build(
+            "initial", table.get("initial", {}), InitialState, default="Eigenstate"
+        )
+        if ("evolve" in table) == ("eigenstates" in table):
+            have = "both" if "evolve" in table else "neither"
+            raise checks.InputError(
+                "evolve", f"must be given, or [eigenstates] instead of it, but the file has {have}"
+            )
+        options = dict(section(table, "evolve"))
+        if "t" in options:
+            options["t"] = _span(options["t"], builder)
+        options = builder.arguments("evolve", options, solve.evolve, "[evolve]", cls.not_in_files)
+        parts.require_all_used()
+        return cls(*parts.found, options, parts.fields, first)
+
+    @classmethod
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
+        sections = physics_schema(definitions)
+        sections["initial"] = schema.kind(InitialState, definitions, default="Eigenstate")
+        sections["evolve"] = schema.table(solve.evolve, definitions, without=cls.not_in_files)
+        return sections, [["basis", "model", "evolve"]]
+
+    def check(self, estimating: bool) -> None:
+        self.check_basis()
+        self.H = self.hamiltonian()
+        # Every run of a file says what its step size costs, unless asked not to.
+        options: dict[str, Any] = {"step_check": True, **self.options}
+        every = options.pop("checkpoint_every", CHECKPOINT_EVERY)
+        checks.non_negative("evolve.checkpoint_every", every)
+        finder = memory.no_eigenstates if estimating else solve.eigenstates
+        dtype = runtime.settings().complex_dtype
+        try:
+            self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
+        except checks.InputError as error:
+            raise error.under("evolve") from None
+        except Unsupported as error:
+            raise checks.InputError(
+                "evolve.propagator", f"must suit this model, but {error}"
+            ) from None
+        memory.check_plan(self.basis, self.plan, always=estimating)
+
+    def estimate(self) -> Estimate:
+        H, plan = self._ready()
+        context = plan.context
+        compiling, running = plan.seconds(_any_state(H, plan))
+        return self.estimated(
+            {
+                "propagator": type(context.propagator).__name__,
+                "steps": plan.steps,
+                "dt": float(context.dt),
+                "records": len(plan.times),
+                "observables": ", ".join(o.name for o in plan.observables),
+                "memory_bytes": plan.memory(),
+                "seconds_to_compile": compiling,
+                "seconds_to_run": running * plan.steps / (plan.records * context.save_every),
+            }
+        )
+
+    def run(self, job: Job) -> Solution:
+        H, plan = self._ready()
+        with located("initial"):
+            psi, known = self.initial.make(H, float(plan.context.start))
+        job.begin()
+        # A resumed run starts from these very bits, whatever a solver would give the second time.
+        state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
+        io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+        return self._carried(job, psi, known, resume=False)
+
+    def resume(self, job: Job) -> Solution:
+        kept = job.checkpoint / "initial.h5"
+        if not kept.exists():  # it was stopped before its first step
+            return self.run(job)
+        stored = io.read(kept)
+        known = json.loads(stored.attributes["known"])
+        job.begin()
+        return self._carried(job, stored.variables["psi"].data, known, resume=True)
+
+    def _carried(self, job: Job, psi: Any, known: dict[str, Any], resume: bool) -> Solution:
+        _, plan = self._ready()
+        every = job.every
+        if every is None:
+            every = float(self.options.get("checkpoint_every", CHECKPOINT_EVERY))
+        job.tell(f"{plan.steps} steps")
+        for key, value in known.items():
+            job.log(f"{key.replace('_', ' ')}: {value}")
+        checkpoint = loop.Checkpoint(job.checkpoint, every, self.fingerprint())
+        solution = plan.run(runtime.as_state(psi), job.progress, checkpoint, every, resume=resume)
+        solution.info |= known
+        return solution
+
+    def _ready(self) -> tuple[Hamiltonian, solve.Plan]:
+        if self.plan is None or self.H is None:
+            self.check(estimating=False)
+        assert self.plan is not None and self.H is not None
+        return self.H, self.plan
+
+
+def _any_state(H: Hamiltonian, plan: solve.Plan) -> Any:
+    """A smooth state: its values do not matter for the time a step takes."""
+    index = [jnp.linspace(-3.0, 3.0, n) for n in H.basis.shape]
+    grids = jnp.meshgrid(*index, indexing="ij", sparse=True)
+    psi = math.prod((jnp.exp(-(x**2)) for x in grids), start=jnp.ones(()))
+    return H.basis.normalize(psi.astype(plan.dtype))
+
+
+_MOMENT = re.compile(r"^\s*(\w[\w-]*)\.duration\s*(?:([+-])\s*(.+))?$")
+
+
+def _span(value: Any, builder: Builder) -> Any:
+    """`t`, with "laser.duration" or "laser.duration + 5 fs" standing for the end of a pulse."""
+    if not isinstance(value, list):
+        return value
+    return [_moment(f"evolve.t.{i}", item, builder) for i, item in enumerate(value)]
+
+
+def _moment(key: str, value: Any, builder: Builder) -> Any:
+    match = _MOMENT.match(value) if isinstance(value, str) else None
+    if match is None:
+        return float(checks.scalar(key, value, "time"))
+    name, sign, more = match.groups()
+    field = builder.build(key, name, Field)
+    end = float(field.duration)
+    if more is not None:
+        end += (1 if sign == "+" else -1) * float(checks.scalar(key, more, "time"))
+    if not end < float("inf"):
+        raise checks.InputError(key, f"must be finite, but {name} never ends")
+    return end

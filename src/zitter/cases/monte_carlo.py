@@ -1,0 +1,255 @@
+"""`[optimize]`, `[vmc]`, `[dmc]`: each as far as asked for, one after another.
+
+Parameters go to `jastrow.h5`, the last run to the result, a VMC run before DMC to `vmc.h5`. Where
+nothing follows, the course of the optimization is the result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from zitter import checks, qmc, runtime, same_run
+from zitter.cases import memory, schema
+from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
+from zitter.config.document import Document
+from zitter.config.objects import Builder, unknown
+from zitter.qmc import sizes
+from zitter.qmc.optimized import Optimized
+from zitter.qmc.optimizers import optimization
+from zitter.qmc.runs import Run
+from zitter.qmc.walk import diffusion, variational
+from zitter.results.base import Result
+
+VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc, "dmc": qmc.dmc}
+SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)
+PARAMETERS = "jastrow.h5"
+
+
+@dataclasses.dataclass
+class MonteCarlo(Case):
+    """Ψ, and the options of each verb in the file."""
+
+    # What is the caller's business, or chosen for the whole file.
+    not_in_files: ClassVar[frozenset[str]] = frozenset(
+        {"psi", "start", "checkpoint", "resume", "progress", "precision"}
+    )
+    parts: ClassVar[tuple[str, ...]] = (PARAMETERS, "vmc.h5")
+
+    document: Document
+    title: str
+    psi: qmc.SlaterJastrow
+    stages: list[dict[str, Any]]  # of the optimization
+    runs: dict[str, dict[str, Any]]  # vmc, then dmc
+
+    @classmethod
+    def recognizes(cls, document: Document) -> bool:
+        return any(name in document.table for name in ("system", "wavefunction", *VERBS))
+
+    @classmethod
+    def read(cls, document: Document) -> MonteCarlo:
+        table = document.table
+        for name in table:
+            if name not in SECTIONS:
+                raise checks.InputError(name, unknown(name, SECTIONS, "a key of the file"))
+        builder = Builder({}, document.folder)
+        if "system" not in table:
+            raise checks.InputError("system", "must be given as a section [system], but is missing")
+        system = builder.build("system", table["system"], qmc.System)
+        psi = _wavefunction(builder, table, system)
+        stages = _stages(builder, table, psi)
+        runs = {}
+        for verb in ("vmc", "dmc"):
+            if verb in table:
+                section = checks.instance(verb, table[verb], dict)
+                runs[verb] = _options(builder, verb, section, VERBS[verb])
+                with located(verb):
+                    checked_run(psi, verb, runs[verb])
+        if not (stages or runs):
+            raise checks.InputError(
+                "vmc", "must be given, or [dmc] or [optimize], but none of them is"
+            )
+        title = checks.instance("title", table.get("title", ""), str)
+        return cls(document, title, psi, stages, runs)
+
+    @classmethod
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
+        psi = schema.table(qmc.SlaterJastrow, definitions, without={"system", "orbitals"})
+        psi["properties"]["parameters"] = {"type": "string"}
+        verbs = {
+            name: schema.table(verb, definitions, without=cls.not_in_files)
+            for name, verb in VERBS.items()
+        }
+        stages = verbs["optimize"]
+        verbs["optimize"] = {"anyOf": [stages, {"type": "array", "items": stages}]}
+        system = schema.kind(qmc.System, definitions)
+        return {"system": system, "wavefunction": psi, **verbs}, [["system"]]
+
+    def check(self, estimating: bool) -> None:
+        """All of it is checked when the file is read."""
+
+    def estimate(self) -> Estimate:
+        """Memory for each walker, how many walkers fit, and time."""
+        limit = memory.available()
+        methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
+        facts: dict[str, Any] = {
+            "case": self.document.name,
+            "wavefunction": repr(self.psi),
+            "optimize": ", ".join(methods),
+        }
+        rows = {key: str(value) for key, value in facts.items() if value}
+        if self.stages:
+            rows["optimize"] += " (its time is not estimated)"
+        for verb, options in self.runs.items():
+            facts[verb], more = _estimated(self.psi, verb, options, limit)
+            rows |= more
+        facts |= {"device_bytes": limit, **runtime.describe()}
+        rows["the device has"] = "unknown" if limit is None else memory.readable(limit)
+        return Estimate(facts, rows)
+
+    def run(self, job: Job) -> Result:
+        return self._computed(job, resume=False)
+
+    def resume(self, job: Job) -> Result:
+        return self._computed(job, resume=True)
+
+    def fingerprint(self) -> str:
+        """Parameters from a file count as well."""
+        return same_run.fingerprint(Case.fingerprint(self), self.psi)
+
+    def _computed(self, job: Job, resume: bool) -> Result:
+        job.begin()
+        psi, result = self._optimized(job, resume)
+        start = None
+        for verb, options in self.runs.items():
+            last, part = verb == list(self.runs)[-1], f"{verb}.h5"
+            if resume and not last and (job.folder / part).exists():
+                result = qmc.Samples.load(job.folder / part)
+            else:
+                result = self._sampled(job, resume, verb, psi, start)
+                if not last:
+                    job.keep(result, part)
+            start = result.positions if not options.get("twists") else None
+        assert result is not None
+        return result
+
+    def _optimized(self, job: Job, resume: bool) -> tuple[qmc.SlaterJastrow, Result | None]:
+        """Ψ with optimized parameters, and how they were found where that is the result."""
+        psi, file = self.psi, job.folder / PARAMETERS
+        if not self.stages:
+            return psi, None
+        if self.runs and resume and file.exists():
+            return psi.load_parameters(file), None
+        done = []
+        for options in self.stages:
+            with located("optimize"):
+                found = qmc.optimize(psi, **options, progress=job.progress)
+            job.tell(found.summary())
+            job.log(found.summary())
+            psi = found.wavefunction
+            done.append(found.stage)
+        psi.save_parameters(file)
+        if self.runs:
+            return psi, None
+        info = {"wavefunction": repr(psi), **runtime.describe()}
+        return psi, Optimized(psi.stored_parameters(), done, info)
+
+    def _sampled(self, job: Job, resume: bool, verb: str, psi, start) -> qmc.Samples:
+        options = dict(self.runs[verb])
+        if job.every is not None:
+            options["checkpoint_every"] = job.every
+        job.tell(verb.upper())
+        with located(verb):
+            return VERBS[verb](
+                psi, **options, start=start, checkpoint=job.checkpoint / verb, resume=resume,
+                progress=job.progress,
+            )  # fmt: skip
+
+
+def _stages(builder: Builder, table: dict[str, Any], psi: Any) -> list[dict[str, Any]]:
+    """The options of each stage of the optimization."""
+    listed = table.get("optimize", [])
+    listed = listed if isinstance(listed, list) else [listed]
+    stages = []
+    for i, stage in enumerate(listed):
+        key = f"optimize.{i}" if len(listed) > 1 else "optimize"
+        options = _options(builder, key, checks.instance(key, stage, dict), qmc.optimize)
+        if not psi.terms:
+            raise checks.InputError(key, "must not be given where wavefunction.jastrow is empty")
+        with located(key):
+            _checked(optimization.check_options, psi, "optimize", options)
+        stages.append(options)
+    return stages
+
+
+def _estimated(
+    psi: Any, verb: str, options: dict[str, Any], limit: int | None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Facts and rows of one run."""
+    run = checked_run(psi, verb, options)
+    size = sizes.memory(run, verb, options)
+    compiling, running = sizes.seconds(run, verb, options)
+    twists = run.twists.count if run.twists is not None else 1
+    facts = {
+        "walkers": run.walkers,
+        "blocks": run.blocks,
+        "memory_bytes": size.total,
+        "bytes_per_walker": size.per_walker,
+        "walkers_that_fit": None if limit is None else size.walkers_in(limit),
+        "seconds_to_compile": compiling,
+        "seconds_to_run": running,
+    }
+    at = f" at each of {twists} twists" if twists > 1 else ""
+    total, each = memory.readable(size.total), memory.readable(size.per_walker)
+    rows = {
+        verb: f"{run.walkers} walkers{at}, {run.blocks} blocks, {run.precision} precision",
+        f"{verb} memory": f"{total}, {each} for each walker",
+        f"{verb} walkers that fit": str(facts["walkers_that_fit"]),
+        f"{verb} time": f"about {running:.2g} s, {compiling:.2g} s to compile",
+    }
+    if limit is None:
+        rows.pop(f"{verb} walkers that fit")
+    return facts, rows
+
+
+def checked_run(psi: qmc.SlaterJastrow, verb: str, options: dict[str, Any]) -> Run:
+    """What a verb makes of its options, or refuses."""
+    _checked(variational.check_pace if verb == "vmc" else diffusion.check_pace, psi, verb, options)
+    return _checked(Run.checked, psi, verb, options)
+
+
+def _checked(check: Callable[..., Any], psi: Any, verb: str, options: dict[str, Any]) -> Any:
+    """A check that a verb itself makes, on the options it would have."""
+    given = {p.name: p.default for p in inspect.signature(VERBS[verb]).parameters.values()}
+    given |= {**options, "psi": psi}
+    return check(**{name: given[name] for name in inspect.signature(check).parameters})
+
+
+def _wavefunction(builder: Builder, table: dict[str, Any], system: qmc.System) -> Any:
+    """Ψ with the parameters of a file, if the section names one."""
+    section = dict(checks.instance("wavefunction", table.get("wavefunction", {}), dict))
+    parameters = section.pop("parameters", None)
+    options = builder.arguments(
+        "wavefunction", section, qmc.SlaterJastrow, "[wavefunction]", {"system", "orbitals"}
+    )
+    try:
+        psi = qmc.SlaterJastrow(system, **options)
+        if parameters is not None:
+            file = builder.folder / checks.instance("parameters", parameters, str)
+            if not file.is_file():
+                raise checks.InputError("parameters", f'must name a file, but "{file}" is none')
+            try:
+                psi = psi.load_parameters(file)
+            except checks.InputError as error:
+                raise checks.InputError("parameters", error.message) from None
+    except checks.InputError as error:
+        raise error.under("wavefunction") from None
+    return psi
+
+
+def _options(
+    builder: Builder, key: str, section: dict[str, Any], verb: Callable[..., Any]
+) -> dict[str, Any]:
+    return builder.arguments(key, section, verb, f"[{verb.__name__}]", MonteCarlo.not_in_files)

@@ -1,0 +1,85 @@
+"""`[eigenstates]`: stationary states."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from zitter import checks, solve
+from zitter.cases import schema
+from zitter.cases.base import Estimate, Job, located
+from zitter.cases.physics import Physics, physics_schema, section, start
+from zitter.config.document import Document
+from zitter.eigensolvers import Eigensolver, recommended
+from zitter.hamiltonian import Hamiltonian
+from zitter.initial import without_light
+from zitter.results import Eigenstates
+
+
+@dataclasses.dataclass
+class Stationary(Physics):
+    """Basis, model, and the keywords of `zt.eigenstates`."""
+
+    not_in_files: ClassVar[frozenset[str]] = frozenset({"H"})
+
+    found: tuple[Hamiltonian, Eigensolver] | None = None
+
+    @classmethod
+    def recognizes(cls, document: Document) -> bool:
+        return "eigenstates" in document.table and "evolve" not in document.table
+
+    @classmethod
+    def read(cls, document: Document) -> Stationary:
+        parts = start(document)
+        if "initial" in document.table:
+            raise checks.InputError("initial", "must not be given with [eigenstates], but is")
+        options = parts.builder.arguments(
+            "eigenstates",
+            section(document.table, "eigenstates"),
+            solve.eigenstates,
+            "[eigenstates]",
+            cls.not_in_files,
+        )
+        parts.require_all_used()
+        return cls(*parts.found, options, parts.fields)
+
+    @classmethod
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
+        sections = physics_schema(definitions)
+        sections["eigenstates"] = schema.table(
+            solve.eigenstates, definitions, without=cls.not_in_files
+        )
+        return sections, [["basis", "model", "eigenstates"]]
+
+    def check(self, estimating: bool) -> None:
+        """H without light, and a solver that fits it."""
+        self.check_basis()
+        H = self.hamiltonian()
+        with located("eigenstates"):
+            H = without_light(H, 0.0)
+            n = checks.integer("n", self.options.get("n", 1), 1, H.basis.size)
+        with located("eigenstates.solver"):
+            solver = self.options.get("solver") or recommended(H, n)
+            solver.check(H, n)
+        self.found = H, solver
+
+    def estimate(self) -> Estimate:
+        _, solver = self._ready()
+        return self.estimated({"states": self.options.get("n", 1), "solver": type(solver).__name__})
+
+    def run(self, job: Job) -> Eigenstates:
+        H, solver = self._ready()
+        with located("eigenstates"):
+            result = solve.eigenstates(H, self.options.get("n", 1), solver)
+        job.begin()
+        return result
+
+    def resume(self, job: Job) -> Eigenstates:
+        """From the beginning: solvers keep no checkpoints."""
+        return self.run(job)
+
+    def _ready(self) -> tuple[Hamiltonian, Eigensolver]:
+        if self.found is None:
+            self.check(estimating=False)
+        assert self.found is not None
+        return self.found

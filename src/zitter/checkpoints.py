@@ -1,0 +1,144 @@
+"""Where a run keeps its state and its records so far, by name: a viewer can read them meanwhile.
+
+state.h5             the state after `done` of `steps` steps, array by array
+records-000000.h5    the first records over the axis of the run (time, block, …), then the next
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from zitter import checks, io, same_run
+
+LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """What records are taken over: number k lies at start + k·step."""
+
+    name: str = "record"
+    start: float = 0.0
+    step: float = 1.0
+
+
+@dataclasses.dataclass
+class Piece:
+    """A stretch of a run: its records, and what host visits returned, each along a first axis."""
+
+    records: dict[str, np.ndarray]
+    visits: dict[str, np.ndarray]
+
+    @property
+    def length(self) -> int:
+        return len(next(iter(self.records.values()))) if self.records else 0
+
+
+@dataclasses.dataclass
+class Checkpoint:
+    """Where a run keeps its state: `state.h5` and the records so far, in numbered pieces.
+
+    A piece holds the loop's records and what host visits returned since the last one. It is
+    written before the state that counts it, so a kill at any moment leaves a whole state with all
+    its records.
+    """
+
+    folder: Path
+    every: float = 30.0  # seconds between checkpoints
+    signature: str = ""  # the run's fingerprint: only the same run may resume
+
+    def save(
+        self,
+        done: int,
+        state: Any,
+        pieces: int,
+        piece: Piece,
+        steps: int | None = None,
+        axis: Axis | None = None,
+    ) -> int:
+        """Keep a piece and the state after it; the number of pieces there are now."""
+        if piece.records or piece.visits:
+            self._write_piece(pieces, piece, done, axis or Axis())
+            pieces += 1
+        attributes = {
+            "layout": LAYOUT,
+            "done": str(done),
+            "steps": str(done if steps is None else steps),
+            "pieces": str(pieces),
+            "signature": self.signature,
+        }
+        arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(state).items()}
+        io.write(self.folder / "state.h5", io.Dataset(_variables(arrays), attributes))
+        return pieces
+
+    def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
+        """(steps done, state, pieces), or None where there is nothing to resume."""
+        if not self.exists():
+            return None
+        saved = io.read(self.folder / "state.h5")
+        if saved.attributes.get("layout") != LAYOUT:
+            raise checks.InputError(
+                "resume",
+                f"must continue a run of this version, but {self.folder} was written by an "
+                "earlier one: begin anew, or resume with that version",
+            )
+        same_run.require(saved.attributes["signature"], self.signature, self.folder)
+        loaded = [
+            jax.device_put(saved.variables[name].data.astype(leaf.dtype), leaf.sharding)
+            for name, leaf in named_leaves(state).items()
+        ]
+        pieces = [self._read_piece(k) for k in range(int(saved.attributes["pieces"]))]
+        whole = jax.tree.unflatten(jax.tree.structure(state), loaded)
+        return int(saved.attributes["done"]), whole, pieces
+
+    def exists(self) -> bool:
+        return (self.folder / "state.h5").exists()
+
+    def clear(self) -> None:
+        for file in (*self.folder.glob("records-*.h5"), self.folder / "state.h5"):
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+    def _write_piece(self, number: int, piece: Piece, done: int, axis: Axis) -> None:
+        variables = _variables(piece.visits)
+        if piece.records:
+            places = axis.start + axis.step * np.arange(done - piece.length, done)
+            variables[axis.name] = io.Variable(places, (axis.name,))
+            for name, variable in _variables(piece.records).items():
+                variable.dims = (axis.name, *variable.dims[1:])
+                variables[name] = variable
+        attributes = {"records": list(piece.records)}
+        io.write(self.folder / f"records-{number:06d}.h5", io.Dataset(variables, attributes))
+
+    def _read_piece(self, number: int) -> Piece:
+        stored = io.read(self.folder / f"records-{number:06d}.h5")
+        names = json.loads(stored.attributes["records"])
+        records = {name: stored.variables.pop(name) for name in names}
+        for axis in {v.dims[0] for v in records.values()}:
+            stored.variables.pop(axis)
+        visits = {name: v.data for name, v in stored.variables.items()}
+        return Piece({name: v.data for name, v in records.items()}, visits)
+
+
+def named_leaves(tree: Any) -> dict[str, Any]:
+    """The leaves of a pytree by the way to them: "psi", "memory.0"."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {
+        jax.tree_util.keystr(path, simple=True, separator=".").replace("/", "_") or "value": leaf
+        for path, leaf in paths
+    }
+
+
+def _variables(arrays: dict[str, np.ndarray]) -> dict[str, io.Variable]:
+    return {
+        name: io.Variable(a, tuple(f"{name}_{axis}" for axis in range(np.ndim(a))))
+        for name, a in arrays.items()
+    }

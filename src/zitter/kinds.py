@@ -1,0 +1,96 @@
+"""The kinds of results, each registered once: its class, who draws it, who animates it.
+
+`zt.load`, `zitter show` and `zitter plot` know this table and the protocol
+`zitter.results.Result`, and no kind in particular. Entries name what they need as "module:name", so
+that showing a table waits neither for JAX nor for matplotlib.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zitter import checks, io, kept_classes, stored
+from zitter.results.base import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+stored.register(kept_classes.rules)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """One kind of result.
+
+    `picture(result, **options)` gives a figure, `film(result, path)` writes an animation; `options`
+    are those of `zt.plot.overview`.
+    """
+
+    result: str | type[Result]
+    picture: str | Callable[..., Figure]
+    film: str | Callable[[Any, Path], Path] | None = None
+
+
+KINDS: dict[str, Kind] = {
+    "evolution": Kind(
+        "zitter.results.evolution:Solution",
+        "zitter.plot.overviews:evolution",
+        "zitter.plot.overviews:film",
+    ),
+    "eigenstates": Kind(
+        "zitter.results.stationary:Eigenstates", "zitter.plot.overviews:stationary"
+    ),
+    "monte carlo": Kind("zitter.qmc.samples:Samples", "zitter.plot.montecarlo:overview"),
+    "optimization": Kind("zitter.qmc.optimized:Optimized", "zitter.plot.montecarlo:optimization"),
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote: a file, or the output directory of a run, which holds `result.h5`."""
+    if os.path.isdir(path):
+        path = os.path.join(path, "result.h5")
+    if not os.path.exists(path):
+        raise checks.InputError("file", f'must exist, but there is no "{path}"')
+    data = io.read(path)
+    kind = data.attributes.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise checks.InputError("file", f'must be a zitter result, but "{path}" is not one')
+    try:
+        return _found(KINDS[kind].result).from_dataset(data)
+    except KeyError as error:
+        raise checks.InputError(
+            "file", f'must be a whole zitter result, but "{path}" lacks {error.args[0]}'
+        ) from None
+
+
+def picture(result: Result, **options: Any) -> Figure:
+    """One figure that shows what a result holds."""
+    return _found(_kind(result).picture)(result, **options)
+
+
+def film(result: Result, path: Path) -> Path:
+    """An animation of a result, written to `path`."""
+    animated = _kind(result).film
+    if animated is None:
+        able = ", ".join(name for name, kind in KINDS.items() if kind.film is not None)
+        raise checks.InputError(
+            "result", f"must be one that moves ({able}) to be animated, but is: {result.kind}"
+        )
+    return _found(animated)(result, path)
+
+
+def _kind(result: Result) -> Kind:
+    checks.instance("result", result, Result)
+    return KINDS[result.kind]
+
+
+def _found(reference: Any) -> Any:
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,20 @@
+"""The parts of the local energy HΨ/Ψ, one term per file."""
+
+from zitter.qmc.energies.base import EnergyTerm
+from zitter.qmc.energies.coulomb import CoulombEnergy
+from zitter.qmc.energies.ewald import Ewald, EwaldEnergy, madelung
+from zitter.qmc.energies.external import ExternalPotential
+from zitter.qmc.energies.kinetic import KineticEnergy
+from zitter.qmc.energies.local import local_energies, local_energy
+
+__all__ = [
+    "CoulombEnergy",
+    "EnergyTerm",
+    "Ewald",
+    "EwaldEnergy",
+    "ExternalPotential",
+    "KineticEnergy",
+    "local_energies",
+    "local_energy",
+    "madelung",
+]

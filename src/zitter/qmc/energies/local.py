@@ -1,0 +1,54 @@
+"""The local energy HΨ/Ψ: the sum over the terms that a system lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from zitter import checks, runtime
+
+if TYPE_CHECKING:
+    from zitter.qmc.wavefunction import Walker, Wavefunction
+
+# Memory that measuring local energies may take: on a CPU what its caches hold.
+PAIR_BYTES = {"cpu": 2**25, "gpu": 2**31}
+PAIR_TABLES = 12  # arrays of N × N numbers it takes for each walker
+
+
+def local_energy(
+    psi: Wavefunction, walker: Walker, key: Any, dtype: Any = jnp.float64
+) -> dict[str, Any]:
+    """The parts of HΨ/Ψ by name, and their sum as "energy"; real parts of complex ones."""
+    parts = energy_parts(psi, walker, key, dtype)
+    return {"energy": sum(parts.values()), **parts}
+
+
+def energy_parts(
+    psi: Wavefunction, walker: Walker, key: Any, dtype: Any, sees_psi: bool | None = None
+) -> dict[str, Any]:
+    """Parts by name: all of them, or those of the terms that do or do not see Ψ."""
+    parts: dict[str, Any] = {}
+    for position, term in enumerate(psi.system.energies):
+        if sees_psi is None or term.sees_psi == sees_psi:
+            found = term.evaluate(psi, walker, jax.random.fold_in(key, position), dtype)
+            twice = sorted(parts.keys() & found.keys())
+            if twice:
+                raise checks.InputError("terms", f"must have names of their own, but share {twice}")
+            parts |= found
+    return parts
+
+
+def local_energies(
+    psi: Wavefunction, walkers: Walker, key: Any, dtype: Any = jnp.float64
+) -> dict[str, Any]:
+    """`local_energy` of many walkers, of as many at once as their tables of pairs allow."""
+    count, n = walkers.r.shape[0], psi.system.electrons
+    allowed = PAIR_BYTES.get(runtime.settings().device.platform, PAIR_BYTES["gpu"])
+    at_once = max(1, allowed // (PAIR_TABLES * 8 * n * n))
+    each = (walkers, jax.random.split(key, count))
+    one = lambda walker, key: local_energy(psi, walker, key, dtype)  # noqa: E731
+    if at_once >= count:
+        return jax.vmap(one)(*each)
+    return jax.lax.map(lambda entry: one(*entry), each, batch_size=at_once)

@@ -1,0 +1,25 @@
+"""What a method of optimization can do."""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import numpy as np
+
+from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.wavefunction import Wavefunction
+
+
+class Method(eqx.Module):
+    """How to improve parameters from samples."""
+
+    iterations: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+        """Parameter vectors to try."""
+
+    @abc.abstractmethod
+    def objective(self, energy: float, variance: float) -> float:
+        """What is made small."""

@@ -1,0 +1,83 @@
+"""Samples of |Ψ|² under other parameters: local energies, ln|Ψ|, and their derivatives.
+
+Terms of the energy that do not see Ψ are evaluated once for each sample. Those that do, the kinetic
+energy and nonlocal ones, are evaluated again under whatever parameters are tried, on what Ψ keeps
+of the sample; for Jastrow parameters that is ∇ln D and ∇²D/D.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.qmc.energies.local import energy_parts
+from zitter.qmc.wavefunction import Wavefunction
+
+BATCH = 256  # samples whose derivatives are taken at once
+
+
+class Data(NamedTuple):
+    """Samples of |Ψ|²."""
+
+    kept: Any  # what Ψ keeps of each
+    fixed: Any  # (M,): the energy of the terms that do not see Ψ
+    keys: Any  # of those that do
+
+
+class Table(NamedTuple):
+    """Local energies, ∂ln|Ψ|/∂p and ∂E/∂p of all samples."""
+
+    energy: np.ndarray  # (M,)
+    log_slope: np.ndarray  # (M, P)
+    energy_slope: np.ndarray  # (M, P)
+
+
+def sample(psi: Wavefunction, walker: Any, key: Any) -> Data:
+    """What is stored of one walker."""
+    ratios = any(term.takes_ratios for term in psi.system.energies)
+    fixed = energy_parts(psi, walker, key, jnp.float64, sees_psi=False)
+    return Data(psi.keep(walker, ratios), sum(fixed.values(), jnp.zeros(())), key)
+
+
+def local_energy(psi: Wavefunction, parameters: Any, data: Data) -> tuple[Any, Any]:
+    """E_L and ln|Ψ| of one sample under other parameters."""
+    psi = psi.with_parameters(parameters)
+    walker = psi.recall(data.kept)
+    parts = energy_parts(psi, walker, data.keys, jnp.float64, sees_psi=True)
+    return data.fixed + sum(parts.values()), walker.log
+
+
+@eqx.filter_jit
+def energies(psi: Wavefunction, parameters: Any, data: Data) -> tuple[Any, Any]:
+    """(E_L, ln|Ψ|) of all samples."""
+    one = lambda sample: local_energy(psi, parameters, sample)  # noqa: E731
+    return jax.lax.map(one, data, batch_size=BATCH)
+
+
+@eqx.filter_jit
+def _derivatives(psi, parameters, data):
+    def one(sample):
+        energy, pull = jax.vjp(lambda p: local_energy(psi, p, sample), parameters)
+        ones, none = jnp.ones(()), jnp.zeros(())
+        return energy[0], pull((none, ones))[0], pull((ones, none))[0]
+
+    return jax.lax.map(one, data, batch_size=BATCH)
+
+
+def tabulate(psi: Wavefunction, data: Data) -> Table:
+    return Table(*(np.asarray(x) for x in _derivatives(psi, psi.parameters, data)))
+
+
+def reweighted(psi: Wavefunction, data: Data, trial: np.ndarray, old: np.ndarray):
+    """(energy, variance, overlap) of trial parameters on samples of the present ones."""
+    energy, log = (np.asarray(x) for x in energies(psi, jnp.asarray(trial), data))
+    power = 2 * (log - old)
+    weights = np.exp(power - np.max(power))
+    weights = weights / np.sum(weights)
+    mean = float(np.sum(weights * energy))
+    variance = float(np.sum(weights * (energy - mean) ** 2))
+    return mean, variance, float(1 / np.sum(weights**2) / len(weights))

@@ -1,0 +1,54 @@
+"""Minimization of the variance of the local energy on fixed samples (Umrigar, Wilson and Wilkins,
+Phys. Rev. Lett. 60, 1719): least squares for E_L(R) − ⟨E_L⟩, by Levenberg and Marquardt's method.
+
+The samples are not reweighted while parameters change, which is what makes it stable.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.tables import Data, Table, energies, tabulate
+from zitter.qmc.wavefunction import Wavefunction
+
+
+class VarianceMinimization(Method):
+    """Least squares on `iterations` sets of samples, with at most `steps` steps on each."""
+
+    iterations: int = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+
+    def __init__(self, iterations: int = 3, steps: int = 8):
+        self.iterations = checks.integer("iterations", iterations, 1)
+        self.steps = checks.integer("steps", steps, 1)
+
+    def objective(self, energy, variance):
+        return variance
+
+    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+        start = present = np.asarray(psi.parameters)
+        damping, variance = 1e-2, float(np.var(table.energy))
+        for _ in range(self.steps):
+            residual = table.energy - np.mean(table.energy)
+            slope = table.energy_slope - np.mean(table.energy_slope, axis=0)
+            normal = slope.T @ slope
+            scale = np.diag(np.maximum(np.diag(normal), 1e-12 * np.max(np.diag(normal))))
+            step = -np.linalg.solve(normal + damping * scale, slope.T @ residual)
+            trial = present + step
+            found = float(np.var(np.asarray(energies(psi, jnp.asarray(trial), data)[0])))
+            if np.isfinite(found) and found < variance:
+                gain, variance, present = variance - found, found, trial
+                damping = max(damping / 5, 1e-8)
+                if gain < 1e-4 * variance:
+                    break
+                table = tabulate(psi.with_parameters(jnp.asarray(present)), data)
+            else:
+                damping *= 10
+                if damping > 1e4:
+                    break
+        # Shorter steps as well: a long one may leave the samples it was found on.
+        return [start + f * (present - start) for f in (1.0, 0.5, 0.2)]

@@ -1,0 +1,7 @@
+"""Single-particle orbitals, one kind per file."""
+
+from zitter.qmc.orbitals.base import Orbitals
+from zitter.qmc.orbitals.nodeless import Nodeless
+from zitter.qmc.orbitals.plane_waves import PlaneWaves
+
+__all__ = ["Nodeless", "Orbitals", "PlaneWaves"]

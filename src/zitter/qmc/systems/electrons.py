@@ -1,0 +1,111 @@
+"""Electrons without boundaries: atoms, molecules, dots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.qmc.energies import CoulombEnergy, EnergyTerm, KineticEnergy
+from zitter.qmc.orbitals import Nodeless
+from zitter.qmc.systems.base import System
+from zitter.qmc.systems.nuclei import Nucleus
+
+
+class Electrons(System):
+    """`spins` = (up, down) electrons that repel each other, bound by `nuclei` or other `terms`.
+
+    `terms` are added to the kinetic energy and the Coulomb energy of electrons and nuclei, such as
+    `ExternalPotential(V)`. `length` is the scale of the first steps, 1/Z of the heaviest nucleus
+    unless given. Energies are totals.
+
+        helium = zt.qmc.Electrons(spins=(1, 1), nuclei=[zt.qmc.Nucleus(Z=2)])
+    """
+
+    cell: None
+    charges: Any  # (nuclei,)
+    positions: Any  # (nuclei, d)
+    terms: tuple[EnergyTerm, ...]
+    scale: Any
+    spins: tuple[int, int] = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        spins: Sequence[int],
+        nuclei: Sequence[Nucleus] = (),
+        terms: Sequence[EnergyTerm] = (),
+        dimension: int = 3,
+        length: float | str | None = None,
+    ):
+        runtime.settings()  # tables in double precision
+        self.cell = None
+        self.dimension = checks.choice("dimension", dimension, (2, 3))
+        self.spins = _both_spins(spins)
+        checks.listed("nuclei", nuclei, Nucleus)
+        places = [
+            checks.array(f"nuclei.{i}.position", nucleus.position, (dimension,))
+            for i, nucleus in enumerate(nuclei)
+        ]
+        self.charges = np.asarray([float(nucleus.Z) for nucleus in nuclei])
+        self.positions = np.reshape(np.asarray(places, np.float64), (-1, dimension))
+        checks.listed("terms", terms, EnergyTerm)
+        self.terms = tuple(terms)
+        if not nuclei and not terms:
+            raise checks.InputError("nuclei", "must hold one, or terms one that binds electrons")
+        if length is None and not nuclei:
+            raise checks.InputError("length", "must be given where there is no nucleus")
+        self.scale = (
+            np.float64(1 / np.max(self.charges))
+            if length is None
+            else checks.positive("length", length, "length")
+        )
+
+    @property
+    def energies(self):
+        return (KineticEnergy(), CoulombEnergy(self.charges, self.positions), *self.terms)
+
+    def default_orbitals(self):
+        if len(self.charges) != 1 or max(self.spins) > 1:
+            raise checks.InputError(
+                "orbitals",
+                "must be given, but for one nucleus with at most one electron of each spin",
+            )
+        # In two dimensions the cusp of −Z/r is 2Z: φ'/φ = −2Z/(d−1) at the nucleus.
+        zeta = 2 * self.charges[0] / (self.dimension - 1)
+        return Nodeless(zeta, center=self.positions[0])
+
+    def start(self, key, walkers):
+        """Around the nuclei in turn, as far as electrons of its lowest orbital are."""
+        shape = (walkers, self.dimension, self.electrons)
+        cloud = self.length * jax.random.normal(key, shape, jnp.float64)
+        if len(self.charges) == 0:
+            return cloud
+        # Each spin goes through the places by itself, as many times as each nucleus has charge.
+        places = np.repeat(np.arange(len(self.charges)), np.ceil(self.charges / 2).astype(int))
+        chosen = np.concatenate([places[np.arange(n) % len(places)] for n in self.spins])
+        return cloud + jnp.asarray(self.positions[chosen].T)
+
+    @property
+    def length(self):
+        return float(self.scale)
+
+    @property
+    def units(self):
+        return 1, "hartree"
+
+
+def _both_spins(spins: Any) -> tuple[int, int]:
+    if not isinstance(spins, list | tuple) or len(spins) != 2:
+        raise checks.InputError("spins", f"must be two numbers, up and down, but is {spins!r}")
+    up, down = (checks.integer(f"spins.{i}", n, 0) for i, n in enumerate(spins))
+    if up < down or up == 0:
+        raise checks.InputError(
+            "spins", f"must hold electrons, at least as many up as down, but is {(up, down)}"
+        )
+    return up, down

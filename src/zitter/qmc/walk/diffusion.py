@@ -1,0 +1,315 @@
+"""Diffusion Monte Carlo in the fixed-node approximation, with a constant number of walkers.
+
+Each time step drifts and diffuses every electron once (Umrigar, Nightingale and Runge, J. Chem.
+Phys. 99, 2865 (1993)), then multiplies the weight of each walker by
+
+    exp{−τ_eff [½(Ē(R') + Ē(R)) − E_T]},
+
+where τ_eff is τ times the mean square diffusion that was accepted, and Ē is the local energy held
+within ±0.2√(N/τ) of the best energy (Zen et al., Phys. Rev. B 93, 241118: size consistent, and
+without effect as τ → 0). When the weights have spread, walkers are drawn anew in proportion to them
+by a comb (Calandra Buonaura and Sorella, Phys. Rev. B 57, 11446), which keeps all shapes fixed; the
+bias of the constant number is undone by the product of the mean weights over a past window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, loop
+from zitter.qmc.energies import local_energies
+from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.runs import Run
+from zitter.qmc.samples import Samples
+from zitter.qmc.walk import variational
+from zitter.qmc.walk.dynamics import DriftDiffusion
+from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
+from zitter.qmc.walk.sweep import sweep
+from zitter.qmc.wavefunction import Walker, Wavefunction
+
+ENERGY_LIMIT = 0.2  # of √(N/τ)
+RESAMPLE_BELOW = 0.75  # effective fraction of walkers at which the comb is drawn
+REFRESH = 50  # steps after which determinants are computed anew
+WINDOW = 64  # blocks of time over which mean weights correct the constant population
+
+
+class Context(eqx.Module):
+    """What a DMC run keeps fixed."""
+
+    psi: Wavefunction
+    timestep: Any
+    steps: Any  # of each block
+    tune: Any  # whether the trial energy follows the walkers
+    estimators: tuple[Prepared, ...]
+    dtype: Any = eqx.field(static=True)
+
+
+class State(eqx.Module):
+    """What a DMC run carries along."""
+
+    walkers: Walker
+    key: Any
+    log_weights: Any  # of mean weight 1
+    energies: Any  # local energies of the walkers
+    age: Any  # steps since a walker last moved
+    trial: Any  # E_T
+    past: Any  # logarithms of the mean weights of past blocks
+    counts: Counts
+
+
+def dmc(
+    psi: Wavefunction,
+    timestep: float | str,
+    walkers: int = 256,
+    blocks: int = 200,
+    *,
+    steps: int = 10,
+    equilibration: int | None = None,
+    twists: int | Sequence[Sequence[float]] = (),
+    estimators: Sequence[Estimator] = (),
+    seed: int = 0,
+    precision: str | None = None,
+    start: Any = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
+    progress: bool = False,
+) -> Samples:
+    """Project out the ground state within the nodes of Ψ.
+
+    Each of `blocks` holds `steps` time steps of `timestep`. Before them come a short VMC run and
+    `equilibration` blocks; without a number, electrons get the time to diffuse over four times the
+    distance to their neighbours.
+    """
+    timestep = check_pace(psi, timestep, steps, equilibration)
+    run = Run.checked(
+        psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
+        checkpoint_every, resume, progress,
+    )  # fmt: skip
+    if equilibration is None:
+        equilibration = usual_equilibration(psi, timestep, steps)
+    about = ("dmc", timestep, steps, equilibration)
+
+    def context(tune: bool) -> Context:
+        count = jnp.asarray(steps, jnp.int32)
+        tau = jnp.asarray(timestep)
+        return Context(run.psi, tau, count, jnp.asarray(tune), run.estimators, run.dtype)
+
+    advance = run.over_twists(step, counter)
+    judge = guard(run)
+
+    def equilibrate() -> State:
+        warm = loop.drive(
+            advance, context(True), _from_vmc(run, first), equilibration,
+            label="equilibrating DMC", guard=judge, progress=run.progress,
+        )  # fmt: skip
+        settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
+        fresh = (jnp.asarray(np.mean(settled, axis=0)), no_counts(warm.state.trial))
+        return eqx.tree_at(lambda s: (s.trial, s.counts), warm.state, fresh)
+
+    first = variational.first_states(run)
+    state = run.settled(blank_state(first, jnp.zeros(first.width.shape)), equilibrate, *about)
+    outcome = run.drive(advance, context(False), state, "DMC", judge, steps, *about)
+    records = dict(outcome.records)
+    weights = np.exp(np.asarray(records.pop("log_weight")))
+    info = {
+        "method": "DMC",
+        "timestep": timestep,
+        "steps_per_block": steps,
+        "equilibration_blocks": equilibration,
+        "seconds": outcome.seconds,
+        "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
+    }
+    return run.finish(records, weights, outcome.state.walkers, info)
+
+
+def usual_equilibration(psi: Wavefunction, timestep: float, steps: int) -> int:
+    """Blocks in which electrons diffuse over four times the distance to their neighbours."""
+    needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
+    return int(min(max(math.ceil(needed / steps), 10), 1000))
+
+
+def counter(state: State) -> Any:
+    return state.counts.steps
+
+
+def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
+    """The time step; refuse what `dmc` alone cannot use (no equilibration is its own choice).
+
+    In the longest time step an electron diffuses as far as the next one is away.
+    """
+    checks.instance("psi", psi, Wavefunction)
+    timestep = float(checks.positive("timestep", timestep, "time"))
+    checks.integer("steps", steps, 1)
+    if equilibration is not None:
+        checks.integer("equilibration", equilibration, 1)
+    length, dimension = psi.system.length, psi.system.dimension
+    limit = length**2 / dimension
+    if timestep > limit:
+        raise checks.InputError(
+            "timestep",
+            f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
+            f"{length:.3g} to its neighbours ({psi.system.usual_timestep:.3g} is usual), "
+            f"but is {timestep:g}",
+        )
+    return timestep
+
+
+def blank_state(vmc: variational.State, trial: Any) -> State:
+    """DMC walkers of equal weight where a VMC run left them; energies are still unknown."""
+    shape = vmc.walkers.log.shape
+    return State(
+        vmc.walkers,
+        vmc.key,
+        jnp.zeros(shape),
+        jnp.zeros(shape),
+        jnp.zeros(shape, jnp.int32),
+        trial,
+        jnp.zeros((*trial.shape, WINDOW)),
+        no_counts(trial),
+    )
+
+
+def _from_vmc(run: Run, first: variational.State) -> State:
+    """Walkers drawn from |Ψ|², and the trial energy they have."""
+    vmc = variational.equilibrated(run, first, 100, 1)
+    trial = jnp.asarray(np.mean(np.asarray(vmc.records["energy"])[50:], axis=0))
+    every = run.over_twists(_with_energies, counter)
+    return _applied(every, _Bare(run.psi, run.dtype), blank_state(vmc.state, trial))
+
+
+class _Bare(eqx.Module):
+    psi: Wavefunction
+    dtype: Any = eqx.field(static=True)
+
+
+def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
+    key = jax.random.fold_in(state.key, 1)
+    energies = local_energies(context.psi, state.walkers, key, context.dtype)["energy"]
+    return eqx.tree_at(lambda s: s.energies, state, energies), None
+
+
+@eqx.filter_jit
+def _applied(step, context, state):
+    return step(context, state)[0]
+
+
+def guard(run: Run) -> Any:
+    def finite(state: State) -> Any:
+        fine = jnp.all(jnp.isfinite(state.energies), axis=-1)
+        return fine & jnp.any(jnp.isfinite(state.log_weights), axis=-1)
+
+    return run.guard(
+        finite, "a local energy became infinite or NaN, or all walkers were stuck (take a smaller "
+        "time step or a better Ψ)",
+    )  # fmt: skip
+
+
+def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
+    """One block of time steps; its averages are weighted with the walkers' weights."""
+
+    def body(_, carry):
+        state, sums, growth = carry
+        state, record, grown = _time_step(context, state)
+        # The mean weight since the start of the block multiplies what follows.
+        factor = jnp.exp(growth + grown)
+        sums = jax.tree.map(lambda a, b: a + factor * b, sums, record)
+        return state, sums, growth + grown
+
+    shapes = jax.eval_shape(lambda s: _time_step(context, s)[1], state)
+    zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+    state, sums, growth = jax.lax.fori_loop(0, context.steps, body, (state, zeros, jnp.zeros(())))
+    total = sums.pop("one")
+    record = {name: value / total for name, value in sums.items()}
+    past = jnp.concatenate([state.past[1:], growth[None]])
+    # Weight of this block: mean weights of the window before it, times its own.
+    record["log_weight"] = jnp.sum(state.past) + jnp.log(total / context.steps)
+    tau = record["effective_timestep"]
+    record["growth_energy"] = state.trial - growth / (context.steps * tau)
+    trial = jnp.where(context.tune, 0.5 * (state.trial + record["energy"]), state.trial)
+    past = jnp.where(context.tune, jnp.zeros_like(past), past)
+    return eqx.tree_at(lambda s: (s.trial, s.past), state, (trial, past)), record
+
+
+def _time_step(context: Context, state: State):
+    psi, dtype, tau = context.psi, context.dtype, context.timestep
+    key, move_key, comb_key, measure_key = jax.random.split(state.key, 4)
+    walkers, tally = sweep(psi, DriftDiffusion(tau), state.walkers, move_key, dtype)
+    done = state.counts.steps + 1
+    walkers = jax.lax.cond(
+        done % REFRESH == 0,
+        lambda w: variational.refresh(psi, w, dtype)[0],
+        lambda w: w,
+        walkers,
+    )
+    electrons = psi.system.electrons
+    effective = tau * jnp.sum(tally.diffused_accepted) / jnp.sum(tally.diffused)
+    limit = ENERGY_LIMIT * jnp.sqrt(electrons / tau)
+    parts, measured = variational.everything(psi, walkers, context.estimators, measure_key, dtype)
+    energies = parts["energy"]
+    held = lambda e: state.trial + jnp.clip(e - state.trial, -limit, limit)  # noqa: E731
+    mean = 0.5 * (held(energies) + held(state.energies))
+    log_weights = state.log_weights - effective * (mean - state.trial)
+    age = jnp.where(tally.accepted > 0, 0, state.age + 1)
+    stuck = age >= STUCK
+    log_weights = jnp.where(stuck, -jnp.inf, log_weights)
+    count = energies.shape[0]
+    grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
+    log_weights = log_weights - grown
+    weights = jnp.exp(log_weights)
+    record = _weighted(parts | measured, weights)
+    population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
+    # Stuck walkers are replaced at once; if all are, the guard ends the run.
+    comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))
+    chosen = jax.lax.cond(
+        comb,
+        lambda: comb_indices(comb_key, weights),
+        lambda: jnp.arange(count, dtype=jnp.int32),
+    )
+    walkers = jax.lax.cond(
+        comb, lambda w: jax.tree.map(lambda x: x[chosen], w), lambda w: w, walkers
+    )
+    log_weights = jnp.where(comb, 0.0, log_weights)
+    record |= {
+        "acceptance": jnp.mean(tally.accepted) / electrons,
+        "population": population,
+        "effective_timestep": effective,
+        "one": jnp.ones(()),
+    }
+    counts = Counts(
+        done,
+        state.counts.combs + comb,
+        state.counts.limited + jnp.sum(jnp.abs(energies - state.trial) > limit),
+        state.counts.stuck + jnp.sum(stuck),
+        state.counts.crossed + jnp.sum(tally.crossed),
+    )
+    state = State(
+        walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
+    )
+    return state, record, grown
+
+
+def _weighted(values: dict[str, Any], weights: Any) -> dict[str, Any]:
+    shares = weights / jnp.sum(weights)
+    record = {name: jnp.tensordot(shares, value, 1) for name, value in values.items()}
+    record["variance"] = jnp.sum(shares * (values["energy"] - record["energy"]) ** 2)
+    return record
+
+
+def comb_indices(key: Any, weights: Any) -> Any:
+    """Which walkers survive: each appears weight/mean times, rounded up or down at random.
+
+    One uniform number places all teeth of the comb, which makes the least noise.
+    """
+    count = weights.shape[0]
+    edges = jnp.cumsum(weights) / jnp.sum(weights)
+    teeth = (jnp.arange(count) + jax.random.uniform(key, (), jnp.float64)) / count
+    return jnp.minimum(jnp.searchsorted(edges, teeth), count - 1).astype(jnp.int32)

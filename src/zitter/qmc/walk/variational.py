@@ -1,0 +1,220 @@
+"""Variational Monte Carlo: Metropolis sampling of |Ψ|² by moves of one electron at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, loop, runtime
+from zitter.qmc.energies import local_energies
+from zitter.qmc.estimators import Estimator, Prepared
+from zitter.qmc.runs import Run
+from zitter.qmc.samples import Samples
+from zitter.qmc.statistics import autocorrelation_time
+from zitter.qmc.walk.dynamics import GaussianSteps
+from zitter.qmc.walk.sweep import sweep
+from zitter.qmc.wavefunction import Walker, Wavefunction
+
+ACCEPTANCE = 0.5  # aimed at while the step is tuned
+REFRESH = 50  # sweeps after which inverses are computed anew
+LONGEST_STRIDE = 20
+EQUILIBRATION = 100  # sweeps
+
+
+class Context(eqx.Module):
+    """What a VMC run keeps fixed."""
+
+    psi: Wavefunction
+    stride: Any  # sweeps between measurements
+    tune: Any  # whether the step width follows the acceptance
+    estimators: tuple[Prepared, ...]
+    dtype: Any = eqx.field(static=True)
+
+
+class State(eqx.Module):
+    """What a VMC run carries along."""
+
+    walkers: Walker
+    key: Any
+    width: Any
+    sweeps: Any
+    drift: Any  # largest |Δ ln Ψ| ever found between updated and fresh determinants
+
+
+def vmc(
+    psi: Wavefunction,
+    walkers: int = 256,
+    blocks: int = 200,
+    *,
+    stride: int | None = None,
+    equilibration: int = EQUILIBRATION,
+    twists: int | Sequence[Sequence[float]] = (),
+    estimators: Sequence[Estimator] = (),
+    seed: int = 0,
+    precision: str | None = None,
+    start: Any = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
+    progress: bool = False,
+) -> Samples:
+    """Sample |Ψ|² and measure the energy.
+
+    `blocks` measurements of all `walkers` are `stride` sweeps apart; without `stride` the
+    autocorrelation time measured during `equilibration` sweeps decides. `start` may hold positions
+    (walkers, d, N), such as the `positions` of an earlier run. With `twists`, as many walkers go
+    at each of them, side by side, and the result is their average; a number stands for
+    `twist_grid` of it.
+    """
+    run = Run.checked(
+        psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
+        checkpoint_every, resume, progress,
+    )  # fmt: skip
+    check_pace(stride, equilibration)
+    about = ("vmc", stride, equilibration)
+    first = first_states(run)
+    state, found = run.settled(
+        (first, jnp.zeros((), jnp.int32)),
+        lambda: _equilibrate(run, first, equilibration, stride),
+        *about,
+    )
+    context = Context(run.psi, found, jnp.asarray(False), run.estimators, run.dtype)
+    advance, sweeps = run.over_twists(step, counter), int(found)
+    outcome = run.drive(advance, context, state, "VMC", guard(run), sweeps, *about)
+    last = outcome.state
+    info = {
+        "method": "VMC",
+        "stride": sweeps,
+        "step_width": float(np.mean(last.width)),
+        "determinant_drift": float(np.max(last.drift)),
+        "seconds": outcome.seconds,
+    }
+    return run.finish(outcome.records, np.ones(run.blocks), last.walkers, info)
+
+
+def check_pace(stride: Any, equilibration: Any) -> None:
+    """Refuse what `vmc` alone cannot use; no stride is its own choice."""
+    checks.integer("equilibration", equilibration, 10)
+    if stride is not None:
+        checks.integer("stride", stride, 1)
+
+
+def counter(state: State) -> Any:
+    return state.sweeps
+
+
+def first_states(run: Run) -> State:
+    """The walkers to begin with, at every twist, spread over the mesh."""
+    state = run.states(
+        lambda psi, seed: first_state(psi, run.walkers, seed, run.dtype, run.start), counter
+    )
+    spread = jax.tree.map(runtime.shard_first_axis, state.walkers)
+    return eqx.tree_at(lambda s: s.walkers, state, spread)
+
+
+def equilibrated(run: Run, state: State, sweeps: int, stride: int) -> loop.Outcome:
+    """Walkers that have found |Ψ|², with the step width that suits them."""
+    every = jnp.asarray(stride, jnp.int32)
+    context = Context(run.psi, every, jnp.asarray(True), run.estimators, run.dtype)
+    return loop.drive(
+        run.over_twists(step, counter), context, state, sweeps, label="equilibrating VMC",
+        progress=run.progress, guard=guard(run),
+    )  # fmt: skip
+
+
+def _equilibrate(run: Run, state: State, sweeps: int, stride: int | None) -> tuple[State, Any]:
+    warm = equilibrated(run, state, sweeps, 1)
+    if stride is None:
+        energy = np.asarray(warm.records["energy"])[sweeps // 2 :].reshape(-(-sweeps // 2), -1)
+        tau = max((autocorrelation_time(e) for e in energy.T if np.all(np.isfinite(e))), default=1)
+        stride = min(max(1, math.ceil(tau / 2)), LONGEST_STRIDE)
+    return warm.state, jnp.asarray(stride, jnp.int32)
+
+
+def guard(run: Run) -> Any:
+    return run.guard(
+        lambda state: jnp.isfinite(state.walkers.log),
+        "ln|Ψ| of a walker became infinite or NaN (start from other walkers)",
+    )
+
+
+def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
+    """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
+    key = jax.random.PRNGKey(seed)
+    key, own = jax.random.split(key)
+    r = psi.system.start(own, walkers) if start is None else start
+    width = 0.5 * psi.system.length * jnp.ones(())
+    fresh = fresh_walkers(psi, r, dtype)
+    return State(fresh, key, width, jnp.zeros((), jnp.int32), jnp.zeros(()))
+
+
+@eqx.filter_jit
+def fresh_walkers(psi: Wavefunction, r: Any, dtype: Any) -> Walker:
+    return jax.vmap(lambda x: psi.start(x, dtype))(r)
+
+
+def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
+    """`stride` sweeps and one measurement of all walkers."""
+    psi, dtype = context.psi, context.dtype
+    key, sweep_key, measure_key = jax.random.split(state.key, 3)
+    dynamics = GaussianSteps(state.width)
+
+    def once(index, carry):
+        walkers, accepted = carry
+        walkers, tally = sweep(psi, dynamics, walkers, jax.random.fold_in(sweep_key, index), dtype)
+        return walkers, accepted + tally.accepted
+
+    count = state.walkers.r.shape[0]
+    walkers, accepted = jax.lax.fori_loop(
+        0, context.stride, once, (state.walkers, jnp.zeros(count))
+    )
+    moves = context.stride * psi.system.electrons
+    acceptance = jnp.mean(accepted) / moves
+    sweeps = state.sweeps + context.stride
+    due = (sweeps // REFRESH) != (state.sweeps // REFRESH)
+    walkers, found = jax.lax.cond(
+        due, lambda w: refresh(psi, w, dtype), lambda w: (w, 0.0), walkers
+    )
+    record = measure(psi, walkers, context.estimators, measure_key, dtype)
+    record["acceptance"] = acceptance
+    factor = jnp.where(context.tune, jnp.exp(acceptance - ACCEPTANCE), 1.0)
+    # A step beyond half the cell is a random point already.
+    widest = jnp.inf if psi.system.cell is None else psi.system.cell.inradius
+    width = jnp.minimum(state.width * factor, widest)
+    return State(walkers, key, width, sweeps, jnp.maximum(state.drift, found)), record
+
+
+def refresh(psi: Wavefunction, walkers: Walker, dtype: Any) -> tuple[Walker, Any]:
+    """Everything computed anew from the positions, and the largest change of ln|Ψ| this made."""
+    fresh = jax.vmap(lambda r: psi.start(r, dtype))(walkers.r)
+    return fresh, jnp.max(jnp.abs(fresh.log - walkers.log))
+
+
+def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any]:
+    """Averages over walkers: parts of the energy, its variance, and the estimators."""
+    count = walkers.r.shape[0]
+    w = jnp.full(count, 1.0 / count) if weights is None else weights / jnp.sum(weights)
+    parts, measured = everything(psi, walkers, estimators, key, dtype)
+    record = {name: jnp.sum(w * values) for name, values in parts.items()}
+    record["variance"] = jnp.sum(w * (parts["energy"] - record["energy"]) ** 2)
+    return record | {name: jnp.tensordot(w, values, 1) for name, values in measured.items()}
+
+
+def everything(
+    psi: Wavefunction, walkers: Any, estimators: Sequence[Prepared], key: Any, dtype: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parts of the local energy and what the estimators find, for each walker."""
+    parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype)
+    keys = jax.random.split(key, walkers.r.shape[0])
+    measured = {}
+    for estimator in estimators:
+        one = lambda walker, k, e=estimator: e.evaluate(psi, walker, k)  # noqa: E731
+        measured[estimator.name] = jax.vmap(one)(walkers, keys)
+    return parts, measured

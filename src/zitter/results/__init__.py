@@ -1,0 +1,7 @@
+"""What runs return: arrays with names, their errors, how they were made, what they belong to."""
+
+from zitter.results.base import Result
+from zitter.results.evolution import Solution
+from zitter.results.stationary import Eigenstates
+
+__all__ = ["Eigenstates", "Result", "Solution"]

@@ -1,0 +1,163 @@
+"""The course of a state through time."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zitter import io, tables, units
+from zitter.results.base import Result, coordinate, decoded
+from zitter.stored import Kept
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# Entries of `info` that say how good the numbers are.
+ERRORS = {
+    "step_error": "error of the final state by the step size (from a run with twice the step)",
+    "norm_loss": "probability lost (absorbed, or the propagator's error)",
+    "error_estimate": "error of the steps, summed (freezing H(t) in a step is not in it)",
+    "tolerance_per_step": "tolerance per step",
+    "initial_residual": "residual of the initial state (hartree)",
+}
+
+
+@dataclasses.dataclass(repr=False)
+class Solution(Result):
+    """The course of a run: `times`, `observables[name]`, `final`, and `states` if saved.
+
+    `info` holds what the numbers are worth and how they were made: method, steps, norm loss, error
+    estimate, wall time, device, precision. `basis` and `model` are what the run was about, also
+    after loading.
+    """
+
+    kind: ClassVar[str] = "evolution"
+
+    times: np.ndarray
+    observables: dict[str, np.ndarray]
+    final: Any
+    states: np.ndarray | None
+    info: dict[str, Any]
+    axes: dict[str, np.ndarray]
+    sparse_times: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    described: dict[str, tuple[tuple[str, ...], str, str]] = dataclasses.field(default_factory=dict)
+    coordinates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    input: str = ""
+    kept: Kept = dataclasses.field(default_factory=Kept, compare=False)
+
+    @property
+    def basis(self) -> Any:
+        return self.kept.get("basis")
+
+    @property
+    def model(self) -> Any:
+        return self.kept.get("model")
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why `basis` or `model` is None."""
+        return self.kept.missing(("basis", "model"))
+
+    def times_of(self, name: str) -> np.ndarray:
+        """The times at which one observable was recorded."""
+        return self.sparse_times.get(name, self.times)
+
+    def dataset(self) -> io.Dataset:
+        v = {"time": io.Variable(self.times, ("time",), "a.u. time", "time")}
+        for name, points in {**self.axes, **self.coordinates}.items():
+            v[name] = coordinate(name, points)
+        for name, data in self.observables.items():
+            dims, units, long_name = self.described[name]
+            clock = "time"
+            if name in self.sparse_times:
+                clock = f"time_{name}"
+                v[clock] = io.Variable(self.sparse_times[name], (clock,), "a.u. time", "time")
+            v[name] = io.Variable(data, (clock, *dims), units, long_name)
+        state_dims = tuple(self.axes)
+        v["final"] = io.Variable(np.asarray(self.final), state_dims, "a.u.", "final state")
+        if self.states is not None:
+            v["states"] = io.Variable(self.states, ("time", *state_dims), "a.u.", "saved states")
+        attributes = {"kind": self.kind, "info": self.info, "input": self.input}
+        return io.Dataset(v, attributes, self.kept.packed())
+
+    @classmethod
+    def from_dataset(cls, data: io.Dataset) -> Solution:
+        v = data.variables
+        axes = {d: v[d].data for d in v["final"].dims if d in v}
+        known = {"time", "final", "states", *axes}
+        observables, described, sparse, coordinates = {}, {}, {}, {}
+        for name, item in v.items():
+            if name in known or item.dims[:1] == (name,):
+                if item.dims == (name,) and name not in known and not name.startswith("time_"):
+                    coordinates[name] = item.data
+                continue
+            observables[name] = item.data
+            described[name] = (item.dims[1:], item.units, item.long_name)
+            if item.dims[0] != "time":
+                sparse[name] = v[item.dims[0]].data
+        states = v["states"].data if "states" in v else None
+        info = decoded(data.attributes.get("info", "{}"))
+        return cls(
+            v["time"].data,
+            observables,
+            v["final"].data,
+            states,
+            info,
+            axes,
+            sparse,
+            described,
+            coordinates,
+            str(data.attributes.get("input", "")),
+            Kept.of_file(data, info),
+        )
+
+    def numbers(self) -> dict[str, Any]:
+        few = {n: d for n, d in self.observables.items() if np.size(d[-1]) <= tables.MOST_VALUES}
+        return {
+            "kind": self.kind,
+            "time": self.times[-1],
+            "records": len(self.times),
+            "final": {name: data[-1] for name, data in few.items()},
+            "errors": {key: self.info[key] for key in ERRORS if key in self.info},
+            "info": self.info,
+        }
+
+    def summary(self) -> str:
+        span = f"t = {self.times[0]:g} … {self.times[-1]:g} a.u."
+        span += f" ({units.to_fs(self.times[-1] - self.times[0]):.4g} fs)"
+        errors = tables.columns("error", "value")
+        for key, meaning in ERRORS.items():
+            if key in self.info:
+                errors.add_row(meaning, tables.short(self.info[key], 3))
+        how = tables.columns("made with", "")
+        for key, value in tables.facts(self.info, ERRORS).items():
+            how.add_row(key.replace("_", " "), value)
+        title = f"{span}, {len(self.times)} records"
+        return tables.rendered(title, self._course(), errors, how)
+
+    def _course(self) -> Table:
+        grid = tables.columns("observable", "first", "last")
+        for column in ("smallest", "largest", "unit"):
+            grid.add_column(column, justify="left" if column == "unit" else "right")
+        for name, data in self.observables.items():
+            unit = self.described[name][1]
+            if np.size(data[-1]) > tables.MOST_VALUES:
+                grid.add_row(name, f"array {'×'.join(map(str, data.shape))}", "", "", "", unit)
+                continue
+            for i, column in enumerate(data.reshape(len(data), -1).T):
+                values = [column[0], column[-1], np.min(column), np.max(column)]
+                label = name if data.ndim == 1 else f"{name} {i}"
+                grid.add_row(label, *(f"{v:.8g}" for v in values), unit)
+        return grid
+
+    def __repr__(self) -> str:
+        span = f"{self.times[0]:g} … {self.times[-1]:g} a.u." if len(self.times) else "empty"
+        lines = [f"Solution: {len(self.times)} records, t = {span}"]
+        for name, data in self.observables.items():
+            last = np.ravel(data[-1])
+            shown = ", ".join(f"{x:.8g}" for x in last[:4]) + (", …" if last.size > 4 else "")
+            lines.append(f"  {name:<26} {'×'.join(map(str, data.shape)):<12} last {shown}")
+        lines += [f"  {key:<26} {value}" for key, value in tables.facts(self.info).items()]
+        return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""Stationary states."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from zitter import io, tables, units
+from zitter.results.base import Result, coordinate, decoded
+from zitter.stored import Kept
+
+# Entries of `info` with one value for each state.
+ERRORS = {"error_bounds": "solver error", "box_errors": "error by the box"}
+
+
+@dataclasses.dataclass(repr=False)
+class Eigenstates(Result):
+    """Stationary states: `energies`, `states`, and how far each is from exact.
+
+    `residuals` are ‖Hφ − Eφ‖; some eigenvalue of the discrete H lies within that of each energy.
+    `basis` and `model` are what the states belong to, also after loading.
+    """
+
+    kind: ClassVar[str] = "eigenstates"
+
+    energies: np.ndarray
+    states: Any
+    residuals: np.ndarray
+    info: dict[str, Any]
+    axes: dict[str, np.ndarray]
+    input: str = ""
+    kept: Kept = dataclasses.field(default_factory=Kept, compare=False)
+
+    @property
+    def basis(self) -> Any:
+        return self.kept.get("basis")
+
+    @property
+    def model(self) -> Any:
+        return self.kept.get("model")
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why `basis` or `model` is None."""
+        return self.kept.missing(("basis", "model"))
+
+    def dataset(self) -> io.Dataset:
+        dims = ("state", *self.axes)
+        v = {name: coordinate(name, points) for name, points in self.axes.items()}
+        v["energies"] = io.Variable(np.asarray(self.energies), ("state",), "hartree", "energies")
+        v["residuals"] = io.Variable(
+            np.asarray(self.residuals), ("state",), "hartree", "residual norms, bounds on the error"
+        )
+        v["states"] = io.Variable(np.asarray(self.states), dims, "a.u.", "eigenstates")
+        attributes = {"kind": self.kind, "info": self.info, "input": self.input}
+        return io.Dataset(v, attributes, self.kept.packed())
+
+    @classmethod
+    def from_dataset(cls, data: io.Dataset) -> Eigenstates:
+        v = data.variables
+        axes = {d: v[d].data for d in v["states"].dims[1:] if d in v}
+        info = decoded(data.attributes.get("info", "{}"))
+        return cls(
+            v["energies"].data,
+            v["states"].data,
+            v["residuals"].data,
+            info,
+            axes,
+            str(data.attributes.get("input", "")),
+            Kept.of_file(data, info),
+        )
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "energies": self.energies,
+            "residuals": self.residuals,
+            "info": self.info,
+        }
+
+    def summary(self) -> str:
+        grid = tables.columns("state", "energy (hartree)", "energy (eV)", "residual")
+        errors = {title: self.info[key] for key, title in ERRORS.items() if key in self.info}
+        for title in errors:
+            grid.add_column(title, justify="right")
+        for n, (energy, residual) in enumerate(zip(self.energies, self.residuals, strict=True)):
+            cells = [f"{energy:.12g}", f"{units.to_ev(energy):.8g}", f"{residual:.1e}"]
+            grid.add_row(str(n), *cells, *(f"{column[n]:.1e}" for column in errors.values()))
+        how = tables.columns("made with", "")
+        for key, value in tables.facts(self.info, ERRORS).items():
+            how.add_row(key.replace("_", " "), value)
+        return tables.rendered(f"{len(self.energies)} stationary states", grid, how)
+
+    def __repr__(self) -> str:
+        lines = [f"Eigenstates: {len(self.energies)} states", "  n   energy (hartree)     residual"]
+        for n, (e, r) in enumerate(zip(self.energies, self.residuals, strict=True)):
+            lines.append(f"  {n:<3} {e:<20.12g} {r:.1e}")
+        lines += [f"  {key:<18} {value}" for key, value in tables.facts(self.info).items()]
+        return "\n".join(lines)

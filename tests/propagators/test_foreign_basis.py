@@ -1,0 +1,98 @@
+"""Implicit methods on a basis from outside the package, and the split step on a line."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zitter as zt
+from systems import propagate
+from zitter.bases.base import Basis
+from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.linalg import Dense, Diagonal, add
+
+END = 6.0
+PULSE = zt.SineSquared(amplitude=0.6, frequency=2 * np.pi / 3, cycles=2)
+
+
+class SincPoints(Basis):
+    """Sinc functions at x_i = h(i − (n−1)/2): an orthonormal basis with a full kinetic energy."""
+
+    shape: tuple[int, ...] = eqx.field(static=True)
+    h: float = eqx.field(static=True)
+
+    @property
+    def orthonormal(self):
+        return True
+
+    def inner(self, bra, ket):
+        return jnp.vdot(bra, ket)
+
+    def axes(self):
+        return {"x": self.x}
+
+    @property
+    def x(self):
+        return self.h * (np.arange(self.size) - (self.size - 1) / 2)
+
+
+def sinc() -> Hamiltonian:
+    zt.configure(precision="double")
+    basis = SincPoints((40,), 0.4)
+    i = np.arange(40)
+    distance = i[:, None] - i[None, :]
+    away = np.where(distance == 0, 1, distance)
+    signs = np.where(distance % 2 == 0, 1.0, -1.0)
+    kinetic = np.where(distance == 0, np.pi**2 / 6, signs / away**2) / basis.h**2
+    fixed = add([Dense(kinetic, basis.shape), Diagonal(-1 / np.sqrt(basis.x**2 + 2), basis.shape)])
+    return Hamiltonian(basis, fixed, (Driven(PULSE.electric_field, Diagonal(basis.x, (40,))),))
+
+
+def line() -> Hamiltonian:
+    terms = [zt.Kinetic(order=4), zt.SoftCoulomb(softening=2.0), zt.LengthGauge(PULSE)]
+    return zt.discretize(zt.Model(terms), zt.Grid(40, 0.4))
+
+
+METHODS = {
+    "crank-nicolson": (zt.CrankNicolson(), 2, (60, 120)),
+    "collocation": (zt.GaussCollocation(3), 6, (48, 96)),
+    "split": (zt.AngularSplit(), 2, (60, 120)),
+    "split, field-free part of order 4": (zt.AngularSplit(4), 2, (60, 120)),
+}
+
+
+@pytest.fixture(scope="module", params=[sinc, line], ids=["sinc", "line"])
+def problem(request):
+    """H, a wave packet of it, and where it ends by a converged series."""
+    H = request.param()
+    x = 0.4 * (np.arange(40) - 19.5)
+    psi = H.basis.normalize(jnp.asarray(np.exp(-((x - 0.5) ** 2) / 2 + 0.3j * x)))
+    method = zt.Taylor(tol=1e-13, scheme=zt.CommutatorFree4())
+    return H, psi, propagate(H, psi, method, (0.0, END), 1200)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_orders(problem, name):
+    H, psi, exact = problem
+    method, order, steps = METHODS[name]
+    ends = [propagate(H, psi, method, (0.0, END), n) for n in steps]
+    assert float(H.basis.norm(ends[-1])) == pytest.approx(1.0, abs=1e-10)
+    errors = [float(H.basis.norm(end - exact)) for end in ends]
+    assert errors[-1] > 1e-10, "the reference would hide the order"
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1 * order), errors
+
+
+def test_info_names_what_was_chosen(problem):
+    H, psi, _ = problem
+    for method, *_ in METHODS.values():
+        run = zt.evolve(H, psi, (0.0, 0.2), 0.1, method)
+        assert run.info["propagator"] == type(method).__name__
+
+
+def test_velocity_gauge_is_refused_by_the_split_step():
+    terms = [zt.Kinetic(order=4), zt.SoftCoulomb(), zt.VelocityGauge(PULSE, order=4)]
+    H = zt.discretize(zt.Model(terms), zt.Grid(40, 0.4))
+    with pytest.raises(zt.Unsupported, match="AngularSplit needs light in length gauge"):
+        zt.AngularSplit().prepare(H, (0.0, 1.0), 0.1)
