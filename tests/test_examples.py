@@ -27,6 +27,8 @@ SHORTER = {
     "double-well-levels": ["basis.shape=127", "basis.spacing=0.1"],
     "hydrogen-harmonics": ["basis.radial.n=60", "basis.radial.rmax=40", "basis.lmax=8",
                            "laser.cycles=1", "evolve.dt=0.1", "model.terms.3.width=15"],
+    "h2plus-laser": ["basis.rmax=40", "basis.eta=16", "basis.nodes=9", "laser.cycles=1",
+                     "model.terms.3.width=15", "evolve.dt=0.1", "evolve.observables.3.radius=15"],
     "dirac-pulse": ["basis.radial.n=30", "basis.radial.rmax=6", "basis.kappa_max=2",
                     "model.terms.2.lmax=2", "laser.cycles=2", "laser.amplitude=100"],
     "electron-gas": ["system.n=2", "vmc.blocks=16", "dmc.blocks=16", "dmc.equilibration=4"],
@@ -70,6 +72,13 @@ def test_h2plus_moving_nuclei(outputs, capsys):
     # Vibration keeps the parity: only even states are excited.
     assert populations[1] < 1e-6 < populations[2]
     assert abs(told["final"]["norm"] - 1) < 1e-10
+
+
+def test_h2plus_laser(outputs, capsys):
+    told = run("h2plus-laser", outputs, capsys)
+    assert abs(told["info"]["initial_energy"] + 1.1026342144949) < 1e-7  # 9 nodes in an element
+    assert 0 < told["final"]["ionization"] < 1e-2
+    assert told["info"]["norm_loss"] < 1e-3
 
 
 def test_proton_collision(outputs, capsys):

@@ -5,6 +5,7 @@ from zitter.bases.bsplines import ExteriorScaling, RadialBSplines
 from zitter.bases.eigen import EigenBasis, read_eigenbasis
 from zitter.bases.grid import Grid
 from zitter.bases.levels import Levels
+from zitter.bases.prolate import ProlateSpheroidal
 from zitter.bases.spherical import SphericalBasis
 from zitter.bases.spinor import SpinorBasis
 
@@ -14,6 +15,7 @@ __all__ = [
     "ExteriorScaling",
     "Grid",
     "Levels",
+    "ProlateSpheroidal",
     "RadialBSplines",
     "SphericalBasis",
     "SpinorBasis",

@@ -1,0 +1,75 @@
+"""How many functions: sizes that a user does not give, and checks of those given.
+
+Lengths along ξ are physical: a node at ξ lies a(ξ−1) beyond a nucleus on the axis, whatever R is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from zitter import checks
+from zitter.bases.bsplines import ExteriorScaling
+
+NODES = 12  # in each element
+REACH = 80.0  # bohr of the box beyond the nuclei
+LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
+FIRST = 2.0  # bohr of the first element
+
+
+def default_eta(R: float, m: int) -> int:
+    """10 + 1.2R, and what the higher powers of 1−η² take for |m| > 2."""
+    return math.ceil(10 + 1.2 * R - 1e-9) + max(abs(m) - 2, 0)
+
+
+def default_elements(R: float, reach: float, turn: float | None) -> tuple[float, ...]:
+    """Ends of the elements: lengths that double from min(2, R + 1/2) bohr up to 8, then equal ones.
+
+    ψ has a singularity at ξ = −1, R behind the first element, which must not be too long for it.
+    Where the contour turns there is a joint.
+    """
+    stop = reach if turn is None else turn
+    length, ends = min(FIRST, R + 0.5), [0.0]
+    while length < LONGEST and ends[-1] + 1.5 * length < stop:
+        ends.append(ends[-1] + length)
+        length = min(2 * length, LONGEST)
+    for end in (stop, reach):
+        count = math.ceil((end - ends[-1]) / LONGEST - 1e-9)
+        ends += list(np.linspace(ends[-1], end, count + 1)[1:])
+    return tuple(float(end) for end in ends)
+
+
+def given_elements(
+    elements: Sequence[float], reach: float | None, turn: float | None
+) -> tuple[float, ...]:
+    ends = np.asarray(checks.array("elements", elements, (None,)), float)
+    if len(ends) < 3 or ends[0] != 0 or np.any(np.diff(ends) <= 0):
+        raise checks.InputError(
+            "elements", "must be at least three distances that rise from 0, but are not"
+        )
+    if reach is not None and not math.isclose(ends[-1], reach, rel_tol=1e-12):
+        raise checks.InputError(
+            "elements", f"must end at rmax − R/2 = {reach:g} bohr, but end at {ends[-1]:g}"
+        )
+    if turn is not None and not np.any(np.isclose(ends[1:-1], turn, rtol=1e-12, atol=0)):
+        raise checks.InputError(
+            "elements",
+            f"must have a joint where the contour turns, at scaling.radius − R/2 = {turn:g} bohr, "
+            "but have none there",
+        )
+    return tuple(float(end) for end in ends)
+
+
+def distance_of_turn(scaling: ExteriorScaling | None, R: float, rmax: float) -> float | None:
+    """Where the contour turns, counted from the nuclei."""
+    if scaling is None:
+        return None
+    checks.instance("scaling", scaling, ExteriorScaling)
+    if not 0.5 * R < scaling.radius < rmax:
+        raise checks.InputError(
+            "scaling.radius",
+            f"must lie between R/2 = {0.5 * R:g} and rmax = {rmax:g}, but is {scaling.radius:g}",
+        )
+    return scaling.radius - 0.5 * R
