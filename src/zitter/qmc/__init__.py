@@ -26,7 +26,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import H, P, U
+from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -47,6 +47,7 @@ from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
     "Cell",
+    "Change",
     "CoulombEnergy",
     "ElectronGas",
     "Electrons",
@@ -57,6 +58,7 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "H",
+    "JastrowTerm",
     "KineticEnergy",
     "LinearMethod",
     "MomentumDensity",
@@ -68,6 +70,7 @@ __all__ = [
     "PairCorrelation",
     "PlainWavefunction",
     "PlaneWaves",
+    "PreparedTerm",
     "RadialDensity",
     "Samples",
     "SlaterJastrow",
