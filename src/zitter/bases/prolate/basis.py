@@ -242,6 +242,11 @@ class ProlateSpheroidal(Basis):
 
     # Implicit steps.
 
+    @property
+    def stiff(self) -> bool:
+        """The corners at the nuclei hold energies of hundreds or thousands of hartree."""
+        return True
+
     def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
         size = (len(self.elements) - 1, self.nodes)
         return implicit.separate(operator, self.scale, size)
