@@ -85,3 +85,10 @@ def test_refusals(tmp_path, grid):
     (tmp_path / "not.cube").write_text("nothing\n")
     with pytest.raises(zt.InputError, match="must be a Gaussian cube file"):
         zt.read_cube(tmp_path / "not.cube")
+
+
+def test_points_at_unequal_distances_are_refused(tmp_path, grid):
+    axes = list(grid.axes().values())
+    with pytest.raises(zt.InputError, match="equal distances"):
+        zt.write_cube(tmp_path / "v.cube", np.zeros(grid.shape), [axes[0], axes[1] ** 3, axes[2]])
+    assert not (tmp_path / "v.cube").exists()

@@ -44,6 +44,9 @@ def write_cube(
             "values",
             f"must have the axes' shape {tuple(len(x) for x in points)}, but have {values.shape}",
         )
+    for x in points:
+        if not np.allclose(np.diff(x), (x[-1] - x[0]) / max(len(x) - 1, 1), rtol=1e-6, atol=0.0):
+            raise checks.InputError("axes", "must have points at equal distances, but one has not")
     head = [" ".join(comment.split())[:80], "values on a grid, z fastest, atomic units"]
     head.append(_line(max(len(atoms), 1), [x[0] for x in points]))
     for axis, x in enumerate(points):

@@ -89,6 +89,15 @@ def test_equal_charges_keep_parity_where_levels_agree():
         np.testing.assert_allclose(state[:, ::-1], parity * state, atol=1e-12)
 
 
+def test_levels_of_a_large_basis_go_the_short_way_too():
+    basis = zt.ProlateSpheroidal(50.0, eta=66)
+    assert basis.size > 8192  # beyond what Direct takes as a full matrix
+    centers = [[0, 0, -25.0], [0, 0, 25.0]]
+    model = zt.Model([zt.Kinetic(), zt.Coulomb(Z=[1, 1], centers=centers)])
+    found = zt.eigenstates(zt.discretize(model, basis), 2)
+    assert [basis.level_name(state) for state in found.states] == ["1sσg", "2pσu"]
+
+
 def test_states_are_orthonormal_eigenstates():
     basis = zt.ProlateSpheroidal(2.0, 1, rmax=40.0)
     operator = two_centers.field_free(basis, 2, 1)
