@@ -38,6 +38,7 @@ from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import Resolvents
 
 ELSEWHERE = 1.0  # rad of azimuth: any angle shows whether a function depends on it
+CALLER = 8  # frames from a check up to the caller of zitter.discretize
 FOCUS = 1e-9  # how well a nucleus must sit in its focus, relative to R
 
 
@@ -239,6 +240,9 @@ class ProlateSpheroidal(Basis):
                     f"must be [0, 0, ±R/2] = [0, 0, ±{0.5 * self.R:g}] on this ProlateSpheroidal, "
                     f"but one is [{', '.join(f'{x:g}' for x in position)}]",
                 )
+        if not checks.is_traced(charges):
+            largest = float(np.max(np.abs(charges)))
+            sizes.warn_of_coarse(largest, self.R, self.elements, self.nodes, self.eta, CALLER)
 
     # Implicit steps.
 

@@ -6,17 +6,21 @@ Lengths along ξ are physical: a node at ξ lies a(ξ−1) beyond a nucleus on t
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import ive
 
 from zitter import checks
 from zitter.bases.bsplines import ExteriorScaling
+from zitter.bases.edges import ConvergenceWarning
 
 NODES = 12  # in each element
 REACH = 80.0  # bohr of the box beyond the nuclei
 LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
 FIRST = 2.0  # bohr of the first element
+LOST = 1e-6  # of e^{−Zr} that polynomials may leave out; levels are then wrong by about 1e-8 Z²
 
 
 def default_eta(R: float, m: int) -> int:
@@ -73,3 +77,33 @@ def distance_of_turn(scaling: ExteriorScaling | None, R: float, rmax: float) -> 
             f"must lie between R/2 = {0.5 * R:g} and rmax = {rmax:g}, but is {scaling.radius:g}",
         )
     return scaling.radius - 0.5 * R
+
+
+def warn_of_coarse(
+    Z: float, R: float, elements: Sequence[float], nodes: int, eta: int, stacklevel: int
+) -> None:
+    """Where e^{−Zr} around a nucleus outruns the polynomials of an element or of η.
+
+    On an interval of length L the share of degree n and more is I_n(ZL/2)/I_0(ZL/2).
+    """
+
+    def left_out(n: int, length: float) -> float:
+        return float(ive(n, 0.5 * Z * length) / ive(0, 0.5 * Z * length))
+
+    lost = [
+        math.exp(-Z * start) * left_out(nodes, end - start)
+        for start, end in zip(elements[:-1], elements[1:], strict=True)
+    ]
+    advice = []
+    if max(lost) > LOST:
+        advice.append(f"elements that begin with about {FIRST * 3 / Z:.2g} bohr, or more nodes")
+    if left_out(eta, R) > LOST:
+        needed = next(n for n in range(eta, 100_000) if left_out(n, R) <= LOST)
+        advice.append(f"eta = {needed}")
+    if advice:
+        warnings.warn(
+            f"{nodes} nodes an element and eta = {eta} are too few for a nucleus of charge {Z:g}: "
+            f"levels are wrong by more than their solver's error; take {' and '.join(advice)}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
