@@ -70,7 +70,8 @@ def bicgstab(
     one, begin = jnp.ones((), rhs.dtype), jnp.ones((), bool)
     start = (x, r, r, jnp.zeros_like(r), jnp.vdot(r, r), one, size, products, begin)
     x, *_, size, products, _ = jax.lax.while_loop(unfinished, improve, start)
-    return Solved(x, products // 2, products, size / scale)
+    # Of b = 0 the solution is 0, and reached.
+    return Solved(x, products // 2, products, size / jnp.where(scale > 0, scale, 1))
 
 
 def _richardson(apply, rhs, guess, goal, scale, most):
@@ -82,12 +83,15 @@ def _richardson(apply, rhs, guess, goal, scale, most):
         return (products == 0) | falls
 
     def correct(carry):
-        x, r, before, _, products = carry
+        x, r, size, _, products = carry
         step = jnp.where(products == 0, guess, r)
-        x, r = x + step, r - apply(step)
+        left = r - apply(step)
+        # What would not shrink r is not taken: BiCGSTAB begins where r was least, from x = 0 even.
+        better = (after := _norm(left)) < size
+        x, r = jnp.where(better, x + step, x), jnp.where(better, left, r)
         # Against b itself a first residual, that of the guess, is always a beginning.
-        before = jnp.where(products == 0, jnp.inf, before)
-        return x, r, _norm(r), before, products + 1
+        before = jnp.where(products == 0, jnp.inf, size)
+        return x, r, jnp.where(better, after, size), before, products + 1
 
     start = (jnp.zeros_like(rhs), rhs, scale, scale, jnp.zeros((), jnp.int32))
     x, r, size, _, products = jax.lax.while_loop(fast, correct, start)

@@ -83,6 +83,10 @@ class BandedResolvents(Resolvents):
         bands = z * self.banded.bands
         return BandedSolver(bands.at[self.banded.half_width].add(1))
 
+    def resolved(self, solver, z, coefficients):
+        """c − M⁻¹zH₀c, not M⁻¹c: the error of M⁻¹ then falls on the small change."""
+        return coefficients - solver.solve(z * self.banded.apply(coefficients))
+
 
 class Inverse(Solver):
     """M⁻¹ as a full matrix."""

@@ -167,12 +167,16 @@ def failure(
     """The sentence that ends a run whose iteration gave up, with a step that was tried.
 
     `state` has the `start` of the last step (in the method's coefficients) and the `course`;
-    `size` times the strength of V bounds by how much each product shrinks the error, per time.
+    `size` times the strength of V bounds by how much each product shrinks the error, per time,
+    where coefficients are orthonormal; steps are tried in any case.
     """
     failed_at = float(state.course.failed_at)
     if math.isinf(failed_at):
         return None
+    tol = attainable(tol, state.start)
     time, strength = strongest(H, span)
+    left = H.basis.separate(unchanging(H))[1]
+    strength += 0.0 if left is None else float(left.strength())
     bound = contraction(tol, most) / (size * max(strength, 1e-3 / dt))
     psi = jnp.where(jnp.isfinite(state.start).all(), state.start, 1)
 
@@ -220,14 +224,15 @@ def _strengths(H: Hamiltonian, times: jax.Array) -> jax.Array:
 
 
 def longest_step(converges: Callable[[float], bool], dt: float, bound: float) -> float:
-    """The first of 0.7 dt, 0.49 dt, … with which it `converges`, or `bound`, which must do.
+    """The first of 0.7 dt, 0.49 dt, … with which it `converges`; at worst `bound`.
 
     In two digits, rounded down: what people are told is what was tried.
     """
-    while (dt := 0.7 * dt) > bound:
+    end = 1e-3 * min(bound, dt)
+    while (dt := 0.7 * dt) > end:
         if converges(step := two_digits(dt)):
             return step
-    return two_digits(bound)
+    return two_digits(min(bound, dt))
 
 
 def two_digits(value: float) -> float:
