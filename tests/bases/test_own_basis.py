@@ -153,8 +153,17 @@ def test_a_mask_absorbs_as_on_the_grid():
     np.testing.assert_allclose(own.observables["norm"], grid.observables["norm"], atol=1e-7)
 
 
-# The place of CrankNicolson, which solves with (1 + iHΔt/2) by `basis.resolvents`: the run of
-# `test_gauges_agree` with propagator=zt.CrankNicolson(), against Lanczos.
+def test_implicit_steps_agree_with_explicit_ones():
+    explicit, implicit = (
+        run(OWN, zt.LengthGauge, observables=[zt.Position()], propagator=method, duration=12.0)
+        for method in (zt.Lanczos(order=24), zt.CrankNicolson())
+    )
+    size = np.abs(explicit.observables["position"]).max()
+    # Crank–Nicolson is of second order in all of H: (EΔt)²/12 of the phase at E = 0.5, dt = 0.1.
+    np.testing.assert_allclose(
+        implicit.observables["position"], explicit.observables["position"], atol=2e-3 * size
+    )
+    assert implicit.info["propagator"] == "CrankNicolson"
 
 
 def test_what_it_does_not_know_is_refused_by_name():

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-FAST = 0.3  # what a product must leave of the residual; beyond, BiCGSTAB takes fewer of them
+FAST = 0.1  # what a product must leave of the residual; beyond, BiCGSTAB takes fewer of them
 
 
 class Solved(NamedTuple):

@@ -48,6 +48,8 @@ def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True
     With `equal`, a plane has the same scale on both axes.
     """
     shown = _projected(states.final(solution))
+    if shown.names == ["x", "z"]:  # the axis of light and of the nuclei lies
+        shown = shown.turned()
     moment = f"at t = {units.to_fs(float(solution.times[-1])):.3g} fs"
     if len(shown.axes) == 1:
         return _curve(shown, moment, style.axes_or_new(ax, 6.0, 3.2))
@@ -59,7 +61,10 @@ def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True
     bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     bar.set_label("|ψ|²", fontsize=8)
-    ax.set_aspect("equal" if equal else "auto")
+    for limits, axis in ((ax.set_xlim, 0), (ax.set_ylim, 1)):
+        limits(*_extent(shown.points[axis], np.moveaxis(shown.values, axis, -1)))
+    # In a panel of given shape equal scales widen the view instead.
+    ax.set_aspect("equal", adjustable="box" if equal else "datalim")
     ax.set_xlabel(f"{shown.names[0]} (bohr)")
     ax.set_ylabel(f"{shown.names[1]} (bohr)")
     style.title(ax, f"Probability density {moment}")
@@ -226,7 +231,7 @@ def _norm(values: np.ndarray, logarithmic: bool) -> Any:
 
 def _extent(x: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     """The part of the axis where something happens, with a margin."""
-    reached = np.max(values, axis=0) > float(np.max(values)) * 10.0**-DECADES
+    reached = np.max(values.reshape(-1, len(x)), axis=0) > float(np.max(values)) * 10.0**-DECADES
     inside = x[reached]
     margin = 0.05 * (inside[-1] - inside[0]) + 1e-9
     return max(x[0], inside[0] - margin), min(x[-1], inside[-1] + margin)

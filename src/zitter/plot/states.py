@@ -31,6 +31,10 @@ class Shown:
     def points(self) -> list[np.ndarray]:
         return [np.asarray(x) for x in self.axes.values()]
 
+    def turned(self) -> Shown:
+        """A plane with its axes exchanged."""
+        return Shown(dict(reversed(self.axes.items())), np.swapaxes(self.values, -1, -2))
+
     @property
     def radial(self) -> bool:
         """Whether it is dP/dr."""

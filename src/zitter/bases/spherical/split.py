@@ -80,8 +80,8 @@ def angular_split(
     """The kicks, or `Unsupported` with the reason why there are none."""
     if basis.complex_scaled:
         raise Unsupported(
-            "light in length gauge grows without bound on a complex coordinate; use "
-            "VelocityGauge with CrankNicolson, or a ComplexAbsorber"
+            "AngularSplit needs a real r, which ExteriorScaling turns; use VelocityGauge with "
+            "CrankNicolson, or a ComplexAbsorber"
         )
     parts = [part for light in lights for part in parts_of(light)]
     if any(isinstance(part, RadialBlocks) for part in parts):
