@@ -129,7 +129,8 @@ def test_input_that_cannot_work_is_refused_in_one_sentence(make, sentence):
 
 def test_walkers_begin_with_neutral_atoms():
     """Far apart atoms exchange no electrons: walkers that begin as ions stay ions."""
-    for spins, charges in (((1, 1), (1, 1)), ((2, 2), (3, 1)), ((5, 5), (8, 1, 1)), ((9, 7), (8, 8))):
+    each = (((1, 1), (1, 1)), ((2, 2), (3, 1)), ((5, 5), (8, 1, 1)), ((9, 7), (8, 8)))
+    for spins, charges in each:
         nuclei = [Nucleus(Z, (0.0, 0.0, 20.0 * i)) for i, Z in enumerate(charges)]
         r = Electrons(spins, nuclei).start(jax.random.PRNGKey(0), 1)
         nearest = np.rint(np.asarray(r[0, 2]) / 20).astype(int)
