@@ -89,3 +89,32 @@ def test_unreadable_files_get_one_sentence(tmp_path):
         file.create_group("energy")
     with pytest.raises(zt.InputError, match='file: must hold datasets only, but "energy" in'):
         zt.load(tmp_path / "other.h5")
+
+
+def _info(text):
+    return lambda file: file.attrs.__setitem__("info", text)
+
+
+def _form_of_a_number(file):
+    del file["objects/basis/form"]
+    file["objects/basis/form"] = 3.0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _info("not JSON"),
+        _info(5),
+        _info("[1, 2]"),
+        lambda file: file.__delitem__("x"),  # the scale of the states' axis
+        lambda file: file.__setitem__("far", h5py.ExternalLink("/nowhere.h5", "/x")),
+        _form_of_a_number,
+    ],
+)
+def test_damaged_results_get_one_sentence(damage, tmp_path):
+    path = tmp_path / "e.h5"
+    zt.eigenstates(zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5)), 1).save(path)
+    with h5py.File(path, "r+") as file:
+        damage(file)
+    with pytest.raises(zt.InputError, match="file: must be a"):
+        zt.load(path)

@@ -58,3 +58,11 @@ def test_a_run_may_start_from_one(tmp_path):
     H = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(63, 0.5))
     psi, _ = Stored(str(EVOLUTION)).make(H, 0.0)
     assert psi.shape == (63,)
+
+
+def test_the_picture_is_named_after_the_whole_name_of_the_file(tmp_path, capsys):
+    """Dots included: r1.4.h5 and r1.5.h5 have a picture each."""
+    for name in ("r1.4", "r1.5"):
+        (tmp_path / f"{name}.h5").write_bytes(LEVELS.read_bytes())
+        assert cli.status(["plot", str(tmp_path / f"{name}.h5")]) == 0
+        assert (tmp_path / f"{name}.png").exists()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import equinox as eqx
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cases, config, kept_classes, stored
+from zitter import cases, config, io, kept_classes, stored
 from zitter.hamiltonian import Hamiltonian
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.toml"))
@@ -192,3 +194,20 @@ class TestModelOfHamiltonian:
             return H.at(0.3).expectation(jnp.ones(16, complex))
 
         assert jnp.isfinite(jax.grad(energy)(0.1))
+
+
+def test_objects_come_back_in_double_precision_in_a_new_process(tmp_path):
+    """Nobody has chosen settings there, and JAX by itself would make single precision of them."""
+    path = tmp_path / "e.h5"
+    basis = zt.EigenBasis(np.ones((2, 3)), np.ones((1, 3, 3)))
+    io.write(path, io.Dataset({}, {}, {"basis": stored.pack(basis)}))
+    program = (
+        "import sys, zitter as zt\n"
+        "from zitter import io, kinds, stored\n"
+        "basis = stored.Kept(packed=io.read(sys.argv[1]).objects).get('basis')\n"
+        "print(basis.energies.dtype)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["float64"]

@@ -127,7 +127,7 @@ def read(path: str | os.PathLike[str]) -> Dataset:
             return Dataset(variables, dict(file.attrs), objects)
     except checks.InputError:
         raise
-    except (OSError, KeyError, ValueError, RecursionError) as error:
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise checks.InputError(
             "file", f'must be a readable result file, but "{path}" is not: {error}'
         ) from None

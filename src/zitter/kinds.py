@@ -66,6 +66,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise checks.InputError(
             "file", f'must be a whole zitter result, but "{path}" lacks {error.args[0]}'
         ) from None
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise checks.InputError(
+            "file", f'must be a whole zitter result, but "{path}" is damaged: {error}'
+        ) from None
 
 
 def picture(result: Result, **options: Any) -> Figure:

@@ -90,6 +90,9 @@ def pack(thing: Any) -> io.Packed:
 
 def unpack(packed: io.Packed, version: str = __version__) -> Any:
     """The object, or `Lost` with the reason: a hole, or a class of another version."""
+    from zitter import runtime  # which brings JAX along: numbers are shown without it
+
+    runtime.settings()  # before them, arrays of JAX are in single precision
     try:
         return _thing(packed.form, packed.arrays)
     except Lost as reason:

@@ -127,6 +127,16 @@ def test_input_that_cannot_work_is_refused_in_one_sentence(make, sentence):
         make()
 
 
+def test_walkers_begin_with_neutral_atoms():
+    """Far apart atoms exchange no electrons: walkers that begin as ions stay ions."""
+    each = (((1, 1), (1, 1)), ((2, 2), (3, 1)), ((5, 5), (8, 1, 1)), ((9, 7), (8, 8)))
+    for spins, charges in each:
+        nuclei = [Nucleus(Z, (0.0, 0.0, 20.0 * i)) for i, Z in enumerate(charges)]
+        r = Electrons(spins, nuclei).start(jax.random.PRNGKey(0), 1)
+        nearest = np.rint(np.asarray(r[0, 2]) / 20).astype(int)
+        assert tuple(np.bincount(nearest, minlength=len(charges))) == charges
+
+
 def test_totals_stand_beside_values_per_electron(tmp_path):
     gas = SlaterJastrow(ElectronGas(2, 5.0))
     out = vmc(gas, walkers=8, blocks=8, equilibration=10, estimators=[PairCorrelation(4)])

@@ -74,3 +74,9 @@ def test_what_depends_on_the_azimuth_is_refused(term, key):
 def test_nuclei_that_move_need_a_lattice():
     with pytest.raises(zt.Unsupported, match="nuclei that move need a Grid"):
         values(zt.Coulomb(motion=zt.ConstantVelocity([0.0, 0.0, 1.0])))
+
+
+@pytest.mark.parametrize("given", ["0.5*x**2", np.arange(4.0)])
+def test_a_potential_that_is_no_function_is_told_where_it_belongs(given):
+    with pytest.raises(zt.InputError, match="function: must be a Python function"):
+        zt.Potential(given)

@@ -11,8 +11,8 @@ def draw(path: Path, output: Path | None, animated: bool) -> int:
     result = kinds.load(path)
     if output is None:
         folder = path if path.is_dir() else path.parent
-        output = folder / f"{path.stem if path.is_file() else 'overview'}"
-        output = output.with_suffix(".gif" if animated else ".png")
+        name = path.stem if path.is_file() else "overview"
+        output = folder / f"{name}{'.gif' if animated else '.png'}"  # a name may hold dots: r1.4.h5
     if animated:
         try:
             written = kinds.film(result, output)

@@ -49,7 +49,7 @@ class Result(abc.ABC):
 
 def decoded(text: Any) -> dict[str, Any]:
     """A dictionary, as attributes of files keep it."""
-    return json.loads(text) if isinstance(text, str) else dict(text)
+    return dict(json.loads(text) if isinstance(text, str) else text)
 
 
 def coordinate(name: str, points: Any) -> io.Variable:

@@ -52,6 +52,12 @@ class Potential(Term):
     ):
         sources = {"function": function, "expression": expression, "array": array, "file": file}
         self.source = checks.only_one(sources, "expression")
+        if function is not None and not callable(function):
+            raise checks.InputError(
+                "function",
+                "must be a Python function (text goes to expression=, values to array=), but is "
+                f"{function!r:.60}",
+            )
         self.function = function
         self.expression = None
         if expression is not None:

@@ -31,7 +31,7 @@ from zitter.bases.edges import Edge
 from zitter.bases.places import Places
 from zitter.bases.prolate import implicit, matrices, pictures, sizes, states
 from zitter.bases.prolate.coordinates import Layout, kept, layout
-from zitter.bases.prolate.edges import LastEta, Wall
+from zitter.bases.prolate.edges import LastEta, OuterWall
 from zitter.bases.prolate.operators import Momentum, Separable
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -307,7 +307,7 @@ class ProlateSpheroidal(Basis):
             roots = np.sqrt(axis.nodes.q[0]) if odd else np.ones(self.eta)
             found.append(LastEta(self.layout.kept_eta, axis.total[0], roots, self.scale))
         if open_end and not self.complex_scaled:
-            found.append(Wall(self._distance(), self.rmax))
+            found.append(OuterWall(self._distance(), self.rmax))
         return tuple(found)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ EDGE = 0.95  # of rmax; what lies beyond has reached the wall
 LAST = 2  # Legendre polynomials counted as the last: one of each parity
 
 
-class Wall(Edge):
+class OuterWall(Edge):
     """The last 5 % of the box."""
 
     beyond: jax.Array

@@ -86,9 +86,10 @@ class Electrons(System):
         cloud = self.length * jax.random.normal(key, shape, jnp.float64)
         if len(self.charges) == 0:
             return cloud
-        # Each spin goes through the places by itself, as many times as each nucleus has charge.
+        # As many places for each spin as pairs neutralize a nucleus; spin down goes on where spin
+        # up has ended, so that an odd electron of each spin finds a nucleus of its own.
         places = np.repeat(np.arange(len(self.charges)), np.ceil(self.charges / 2).astype(int))
-        chosen = np.concatenate([places[np.arange(n) % len(places)] for n in self.spins])
+        chosen = places[np.arange(self.electrons) % len(places)]
         return cloud + jnp.asarray(self.positions[chosen].T)
 
     @property
