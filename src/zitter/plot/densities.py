@@ -42,11 +42,8 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
     return style.figure_of(ax)
 
 
-def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True) -> Figure:
-    """The density at the end of the run: along a line, over r, or in a plane.
-
-    With `equal`, a plane has the same scale on both axes.
-    """
+def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
+    """The density at the end of the run: along a line, over r, or in a plane."""
     shown = _projected(states.final(solution))
     if shown.names == ["x", "z"]:  # the axis of light and of the nuclei lies
         shown = shown.turned()
@@ -63,8 +60,7 @@ def final_density(solution: Solution, ax: Axes | None = None, equal: bool = True
     bar.set_label("|ψ|²", fontsize=8)
     for limits, axis in ((ax.set_xlim, 0), (ax.set_ylim, 1)):
         limits(*_extent(shown.points[axis], np.moveaxis(shown.values, axis, -1)))
-    # In a panel of given shape equal scales widen the view instead.
-    ax.set_aspect("equal", adjustable="box" if equal else "datalim")
+    ax.set_aspect("equal", anchor="W")
     ax.set_xlabel(f"{shown.names[0]} (bohr)")
     ax.set_ylabel(f"{shown.names[1]} (bohr)")
     style.title(ax, f"Probability density {moment}")

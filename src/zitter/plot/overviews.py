@@ -84,7 +84,7 @@ def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | Non
     if spectral:
         panels.append(lambda ax: spectrum(result, field, ax))
     if at_end:
-        panels.append(lambda ax: final_density(result, ax, equal=False))
+        panels.append(lambda ax: final_density(result, ax))
     if not panels and not over_time:
         panels.append(lambda ax: final_populations(result, ax))
     return _arranged(panels, result if over_time else None, result.info.get("title", ""))

@@ -5,6 +5,7 @@ Lengths along ξ are physical: a node at ξ lies a(ξ−1) beyond a nucleus on t
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
@@ -92,7 +93,7 @@ def warn_of_coarse(
 
     lost = [
         math.exp(-Z * start) * left_out(nodes, end - start)
-        for start, end in zip(elements[:-1], elements[1:], strict=True)
+        for start, end in itertools.pairwise(elements)
     ]
     advice = []
     if max(lost) > LOST:
