@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -343,3 +344,28 @@ def test_what_leads_to_other_m_is_refused():
         basis.momentum([0.0, 1.0, 0.0])
     with pytest.raises(zt.InputError, match="width: must be below rmax − R/2"):
         basis.depths(50.0)
+
+
+def two_charges(R, Z):
+    centers = [[0, 0, -0.5 * R], [0, 0, 0.5 * R]]
+    return zt.Model([zt.Kinetic(), zt.Coulomb(Z=Z, centers=centers)])
+
+
+def test_charges_that_outrun_the_polynomials_are_told():
+    """With default sizes 1sσ of Z = 8, 1 at R = 4 is wrong by 8e-4 hartree."""
+    with pytest.warns(zt.spectra.ConvergenceWarning, match="too few for a nucleus of charge 8"):
+        zt.discretize(two_charges(4.0, [8, 1]), zt.ProlateSpheroidal(4.0))
+    enough = zt.ProlateSpheroidal(4.0, elements=(0, 0.7, 2, 5, 10, 18), nodes=14, eta=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = zt.eigenstates(zt.discretize(two_charges(4.0, [8, 1]), enough), 1)
+    # −Z²/2 − 1/R, and what the far charge polarizes: −α/2R⁴ with α = 9/2Z⁴.
+    assert found.energies[0] == pytest.approx(-32.25 - 4.5 / 8**4 / (2 * 4.0**4), abs=2e-6)
+
+
+@pytest.mark.parametrize("R", [0.5, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("Z", [[1, 1], [2, 1], [3, 3]])
+def test_default_sizes_suit_the_charges_they_are_made_for(R, Z):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.discretize(two_charges(R, Z), zt.ProlateSpheroidal(R))
