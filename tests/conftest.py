@@ -29,6 +29,24 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
+MOST_MAPS = 20_000  # of the 65 530 that Linux gives a process
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Compiled programs are dropped before they use up the process's memory maps.
+
+    Each holds a few, and beyond the limit of the system the next one ends in a segmentation fault.
+    """
+    if nextitem is None or item.path == nextitem.path:
+        return
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+        import jax
+
+        jax.clear_caches()
+        gc.collect()
+
+
 def asks_for_gpu(markers: str) -> bool:
     return "gpu" in markers and "not gpu" not in markers
 
