@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def spinor_spectra(spectra: Mapping[str, Any], ax: Axes | None = None, decades: int = 8) -> Figure:
-    """dP/dE of one or several `SpinorSpectrum`s, in atomic units, logarithmic."""
+    """dP/dE of one or several spectra of `spinor_spectrum`, in atomic units, logarithmic."""
     ax = style.axes_or_new(ax, 7.0, 3.8)
     top = max(float(s.total.max()) for s in spectra.values())
     for i, (name, s) in enumerate(spectra.items()):
