@@ -46,14 +46,14 @@ class ProlateSpheroidal(Basis):
     """Functions of ξ and η with one m, for nuclei at z = −R/2 and z = R/2; S is one.
 
     With the sizes chosen here the four lowest levels of m = 0, 1 and 2 are right to 1e-10 for R
-    from 0.5 to 20 and charges up to 3::
+    from 0.5 to 20 and charges up to 3.
 
-        rmax       where ψ vanishes: the largest z, R/2 + 80 bohr by default
-        elements   ends of the elements in ξ as distances a(ξ−1) beyond the nuclei, from 0 to
-                   rmax − R/2: by default lengths that double from min(2, R + 1/2) bohr up to 8
-        nodes      in each element, 12 by default
-        eta        functions of η, by default 10 + 1.2R (for |m| > 2 as many more)
-        scaling    ExteriorScaling(radius, angle): beyond z = radius the contour of ξ turns
+    - `rmax`: where ψ vanishes, the largest z; R/2 + 80 bohr by default.
+    - `elements`: ends of the elements in ξ as distances a(ξ−1) beyond the nuclei, from 0 to
+      rmax − R/2; by default lengths that double from min(2, R + 1/2) bohr up to 8.
+    - `nodes`: in each element, 12 by default.
+    - `eta`: functions of η, by default 10 + 1.2R, and as many more as m is above 2.
+    - `scaling`: an `ExteriorScaling`; beyond z = radius the contour of ξ turns.
 
     Light needs more functions of η than levels do: a run tells what the last ones hold.
     """
