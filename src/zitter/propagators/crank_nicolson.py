@@ -4,8 +4,8 @@
     y + M⁻¹ (iτ/2 V) y = M⁻¹ Sψ,      M = S + iτ/2 H₀
 
 H₀ is what the basis inverts directly: all of H on a line, matrices within channels on splines,
-energies among eigenstates. What it leaves over, V, is left to BiCGSTAB on the second line, from a
-guess that continues the last step.
+energies among eigenstates. What it leaves over, V, is iterated on the second line, from a guess
+that continues the last step (`linalg/bicgstab.py`).
 """
 
 from __future__ import annotations
