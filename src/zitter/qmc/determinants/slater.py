@@ -125,7 +125,7 @@ class Slater(eqx.Module):
 
     def rows_and_slopes(self, r: Any, spin: Any, dtype: Any) -> tuple[Any, Any]:
         """Rows (…, n) and their gradients (d, …, n)."""
-        return self._of_spin(lambda orbitals: orbitals.derivatives(r, dtype)[:2], spin)
+        return self._of_spin(lambda orbitals: orbitals.slopes(r, dtype), spin)
 
     def _of_spin(self, evaluate: Callable[[Orbitals], Any], spin: Any) -> Any:
         """What is evaluated of the orbitals of one spin (maybe traced), as rows of A."""

@@ -28,6 +28,10 @@ class Orbitals(eqx.Module):
     def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
         """φ (…, count), ∇φ (d, …, count) and ∇²φ (…, count)."""
 
+    def slopes(self, r: Any, dtype: Any) -> tuple[Any, Any]:
+        """φ (…, count) and ∇φ (d, …, count), where the Laplacian is not needed."""
+        return self.derivatives(r, dtype)[:2]
+
     def at_twist(self, cell: Cell | None, twist: Any) -> Orbitals:
         """As many complex orbitals at a twist in units of the reciprocal lattice vectors."""
         raise checks.InputError(

@@ -11,6 +11,7 @@ import equinox as eqx
 from zitter.qmc.cells import Cell
 from zitter.qmc.energies.base import EnergyTerm
 from zitter.qmc.orbitals.base import Orbitals
+from zitter.qmc.systems.nuclei import Nuclei
 
 
 class System(eqx.Module):
@@ -42,6 +43,11 @@ class System(eqx.Module):
     @abc.abstractmethod
     def units(self) -> tuple[int, str]:
         """What energies are divided by, and how that is called."""
+
+    @property
+    def nuclei(self) -> Nuclei:
+        """The nuclei, for terms that stand around them; none unless a system has some."""
+        return Nuclei((), self.dimension)
 
     @property
     def electrons(self) -> int:

@@ -14,7 +14,7 @@ from zitter import checks, runtime
 from zitter.qmc.energies import CoulombEnergy, EnergyTerm, KineticEnergy
 from zitter.qmc.orbitals import Nodeless
 from zitter.qmc.systems.base import System
-from zitter.qmc.systems.nuclei import Nucleus
+from zitter.qmc.systems.nuclei import Nuclei, Nucleus
 
 
 class Electrons(System):
@@ -28,8 +28,7 @@ class Electrons(System):
     """
 
     cell: None
-    charges: Any  # (nuclei,)
-    positions: Any  # (nuclei, d)
+    all_nuclei: Nuclei
     terms: tuple[EnergyTerm, ...]
     scale: Any
     spins: tuple[int, int] = eqx.field(static=True)
@@ -47,13 +46,7 @@ class Electrons(System):
         self.cell = None
         self.dimension = checks.choice("dimension", dimension, (2, 3))
         self.spins = _both_spins(spins)
-        checks.listed("nuclei", nuclei, Nucleus)
-        places = [
-            checks.array(f"nuclei.{i}.position", nucleus.position, (dimension,))
-            for i, nucleus in enumerate(nuclei)
-        ]
-        self.charges = np.asarray([float(nucleus.Z) for nucleus in nuclei])
-        self.positions = np.reshape(np.asarray(places, np.float64), (-1, dimension))
+        self.all_nuclei = Nuclei(nuclei, dimension)
         checks.listed("terms", terms, EnergyTerm)
         self.terms = tuple(terms)
         if not nuclei and not terms:
@@ -65,6 +58,18 @@ class Electrons(System):
             if length is None
             else checks.positive("length", length, "length")
         )
+
+    @property
+    def nuclei(self):
+        return self.all_nuclei
+
+    @property
+    def charges(self) -> Any:
+        return self.all_nuclei.charges
+
+    @property
+    def positions(self) -> Any:
+        return self.all_nuclei.positions
 
     @property
     def energies(self):
