@@ -8,6 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter.qmc.bridges import from_pyscf, from_trexio
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.energies import (
     CoulombEnergy,
@@ -86,6 +87,8 @@ __all__ = [
     "dmc",
     "equilibration",
     "extrapolate",
+    "from_pyscf",
+    "from_trexio",
     "madelung",
     "optimize",
     "reblock",
