@@ -26,7 +26,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -48,6 +48,7 @@ from zitter.qmc.wavefunction import Wavefunction
 __all__ = [
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
     "ElectronGas",
     "Electrons",
