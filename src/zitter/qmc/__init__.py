@@ -11,6 +11,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.energies import (
     CoulombEnergy,
+    CrystalEnergy,
     EnergyTerm,
     Ewald,
     EwaldEnergy,
@@ -39,7 +40,7 @@ from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import Crystal, ElectronGas, Electrons, Nucleus, System, Trap
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
 from zitter.qmc.walk.variational import vmc
@@ -50,6 +51,8 @@ __all__ = [
     "Change",
     "Chi",
     "CoulombEnergy",
+    "Crystal",
+    "CrystalEnergy",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
