@@ -20,7 +20,7 @@ jastrow = [{ type = "U", order = 3 }]
 [vmc]
 walkers = 16
 blocks = 4
-equilibration = 5
+equilibration = 10
 stride = 1
 """
 
@@ -41,8 +41,8 @@ def run(capsys, *arguments):
 
 def test_dry_run_reads_the_orbitals(case, tmp_path, capsys):
     out = tmp_path / "out"
-    code, printed, _ = run(capsys, "run", case, "--out", out, "--dry-run", "--json")
-    assert code == 0
+    code, printed, error = run(capsys, "run", case, "--out", out, "--dry-run", "--json")
+    assert code == 0, error
     told = json.loads(printed.strip().splitlines()[-1])
     assert "1 + 1 electrons (Electrons)" in told["wavefunction"]
     assert told["vmc"]["walkers"] == 16
@@ -51,8 +51,8 @@ def test_dry_run_reads_the_orbitals(case, tmp_path, capsys):
 def test_trexio_files_run_as_well(case, tmp_path, capsys):
     case.write_text(CASE.replace("from_pyscf", "from_trexio"), encoding="utf-8")
     shutil.copy(FOLDER / "h2-pbe.trexio.h5", tmp_path / "orbitals.chk")
-    code, printed, _ = run(capsys, "run", case, "--out", tmp_path / "out", "--dry-run")
-    assert code == 0
+    code, printed, error = run(capsys, "run", case, "--out", tmp_path / "out", "--dry-run")
+    assert code == 0, error
     assert "1 + 1 electrons (Electrons)" in printed
 
 

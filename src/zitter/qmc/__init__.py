@@ -8,7 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
-from zitter.qmc.bridges import from_pyscf, from_trexio
+from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.energies import (
     CoulombEnergy,
@@ -95,6 +95,7 @@ __all__ = [
     "from_trexio",
     "madelung",
     "optimize",
+    "pseudopotential",
     "reblock",
     "twist_grid",
     "vmc",

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from zitter import checks
 from zitter.qmc.bridges.calculation import Calculation
+from zitter.qmc.bridges.gaussian_potentials import set_name
 from zitter.qmc.systems.nuclei import Nucleus
 from zitter.qmc.systems.pseudopotentials import Pseudopotential
 
 NONE = "none"
-
-
-def set_name(name: str) -> str:
-    """The name of a set as we compare it: ccECP and cc-ecp are the same."""
-    return re.sub(r"[-_ ]", "", name.lower())
 
 
 def agreed(

@@ -20,11 +20,10 @@ from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons
 from zitter.qmc.bridges.chkfiles import ActiveSpace, Tables
 from zitter.qmc.bridges.determinant_lists import kept
 from zitter.qmc.bridges.folding import fractions_of
-from zitter.qmc.bridges.potentials import set_name
+from zitter.qmc.bridges.gaussian_potentials import gaussian_potential, set_name
 from zitter.qmc.orbitals.angular import HIGHEST
 from zitter.qmc.orbitals.gaussian_basis import GaussianBasis, GaussianShell
 from zitter.qmc.systems.nuclei import Nucleus
-from zitter.qmc.systems.pseudopotentials import GaussianSum, Pseudopotential
 
 BOHR = 0.52917721092  # in Å, PySCF's own value: atoms in the file were converted with it
 
@@ -99,7 +98,7 @@ def _nuclei(mol: dict[str, Any]) -> list[Nucleus]:
         table = _of_atom(mol["_ecp"], label)
         potential = None
         if table is not None:
-            potential = pseudopotential(atom[0], table, _set_name(mol, label))
+            potential = gaussian_potential(atom[0], table[1], _set_name(mol, label))
         found.append(Nucleus(atom[0], center, symbol, potential))
     return found
 
@@ -113,19 +112,6 @@ def element(label: str) -> str:
 def _of_atom(table: dict[str, Any], label: str) -> Any:
     """An entry for the atom's own label, or for its element."""
     return table.get(label, table.get(element(label)))
-
-
-def pseudopotential(charge: float, table: list[Any], name: str) -> Pseudopotential:
-    """[core, [[l, [terms of r⁻², r⁻¹, …]], …]] as functions of r."""
-    channels: dict[int, GaussianSum] = {}
-    for l, by_power in table[1]:
-        terms = [(c, alpha, n - 2) for n, listed in enumerate(by_power) for alpha, c, *_ in listed]
-        coefficients, exponents, powers = zip(*terms, strict=True) if terms else ((), (), ())
-        channels[l] = GaussianSum(coefficients, exponents, powers)
-    nothing = GaussianSum((), (), ())
-    count = max(channels) + 1
-    nonlocal_parts = [channels.get(l, nothing) for l in range(count)]
-    return Pseudopotential(charge, channels.get(-1, nothing), nonlocal_parts, name)
 
 
 def _set_name(mol: dict[str, Any], label: str) -> str:

@@ -10,6 +10,7 @@ nucleus is the local one. `nucleus_charge` is what they leave.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from zitter import checks
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons
 from zitter.qmc.bridges.determinant_lists import kept
-from zitter.qmc.orbitals import angular
+from zitter.qmc.orbitals.angular import HIGHEST
 from zitter.qmc.orbitals.gaussian_basis import GaussianBasis, GaussianShell
 from zitter.qmc.systems.nuclei import Nucleus
 from zitter.qmc.systems.pseudopotentials import GaussianSum, Pseudopotential
@@ -98,9 +99,9 @@ def _basis(data: Contents) -> tuple[GaussianBasis, np.ndarray]:
         raise checks.InputError("file", "must have functions without powers of r (basis_r_power)")
     cartesian = bool(data.get("ao_cartesian", 0))
     ls = np.asarray(_needed(data, "basis_shell_ang_mom"), int)
-    if np.max(ls) > angular.HIGHEST:
+    if np.max(ls) > HIGHEST:
         raise checks.InputError(
-            "file", f"must have functions up to l = {angular.HIGHEST} (g), but has l = {max(ls)}"
+            "file", f"must have functions up to l = {HIGHEST} (g), but has l = {max(ls)}"
         )
     centers = _needed(data, "basis_nucleus_index")
     exponents = np.asarray(_needed(data, "basis_exponent"))
@@ -112,7 +113,7 @@ def _basis(data: Contents) -> tuple[GaussianBasis, np.ndarray]:
     for shell, l in enumerate(ls):
         here = of_shell == shell
         # Norms that our functions have and TREXIO's leave to the coefficients.
-        scale = factors[shell] / angular.norms(int(l), cartesian)
+        scale = factors[shell] / _norm(int(l), cartesian)
         shells.append(
             GaussianShell(int(centers[shell]), int(l), exponents[here], scale * weights[here])
         )
@@ -126,6 +127,15 @@ def _basis(data: Contents) -> tuple[GaussianBasis, np.ndarray]:
     return basis, norms[_order(data)]
 
 
+def _size(l: int, cartesian: bool) -> int:
+    return (l + 1) * (l + 2) // 2 if cartesian else 2 * l + 1
+
+
+def _norm(l: int, cartesian: bool) -> float:
+    """What `GaussianBasis` puts before r^l C_lm or x^i y^j z^k."""
+    return 1.0 if cartesian and l > 1 else math.sqrt((2 * l + 1) / (4 * math.pi))
+
+
 def _order(data: Contents) -> np.ndarray:
     """Where our functions, shell by shell, stand in the file."""
     cartesian = bool(data.get("ao_cartesian", 0))
@@ -133,10 +143,10 @@ def _order(data: Contents) -> np.ndarray:
     found = []
     for shell, l in enumerate(np.asarray(_needed(data, "basis_shell_ang_mom"), int)):
         here = np.flatnonzero(of_shell == shell)
-        if len(here) != angular.size(int(l), cartesian):
+        if len(here) != _size(int(l), cartesian):
             raise checks.InputError(
                 "file",
-                f"must have {angular.size(int(l), cartesian)} functions in shell {shell}, "
+                f"must have {_size(int(l), cartesian)} functions in shell {shell}, "
                 f"but has {len(here)}",
             )
         if cartesian:
