@@ -316,7 +316,11 @@ def samples(name):
         tables = []
         for one, points in zip(coefficients, (r[:up], r[up:]), strict=True):
             if is_cell:
-                ao = mol.pbc_eval_gto("GTOval_sph_deriv2", points, kpts=kpts)
+                # PySCF sums over the images around its own cell.
+                shift = np.floor(points @ np.linalg.inv(vectors)) @ vectors
+                ao = mol.pbc_eval_gto("GTOval_sph_deriv2", points - shift, kpts=kpts)
+                phases = np.exp(1j * kpts @ shift.T)
+                ao = [a * phase[None, :, None] for a, phase in zip(ao, phases, strict=True)]
             else:
                 kind_of = "GTOval_cart_deriv2" if mol.cart else "GTOval_sph_deriv2"
                 ao = [mol.eval_gto(kind_of, points)]
@@ -357,7 +361,6 @@ def occupied(coefficients, occupations, k_count, is_cell):
 
 def main(names):
     FOLDER.mkdir(exist_ok=True)
-    table = FOLDER / "energies.json"
     for name in names or MAKERS:
         for file in (FOLDER / f"{name}.chk", FOLDER / f"{name}-unfolded.chk"):
             file.unlink(missing_ok=True)  # what is overwritten stays in HDF5 files
@@ -365,12 +368,17 @@ def main(names):
         print(name, numbers, flush=True)
         if not numbers:
             continue
-        known = json.loads(table.read_text()) if table.exists() else {}
-        known[name] = {key: round(float(value), 9) for key, value in numbers.items()}
+        entry = {key: round(float(value), 9) for key, value in numbers.items()}
         if "without" not in name:
-            known[name] |= {"samples": samples(name)}
-        entries = (f"{json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known))
-        table.write_text("{\n" + ",\n".join(entries) + "\n}\n")
+            entry |= {"samples": samples(name)}
+        keep(name, entry)
+
+
+def keep(name, entry):
+    table = FOLDER / "energies.json"
+    known = (json.loads(table.read_text()) if table.exists() else {}) | {name: entry}
+    entries = (f"{json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known))
+    table.write_text("{\n" + ",\n".join(entries) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ class Calculation:
     """Nuclei, functions, orbitals and who occupies them.
 
     Orbitals and occupations are lists over sets, one for both spins or one for each, of lists over
-    k-points, one without a lattice. Cells have `vectors` (rows, in bohr; two of them for a slab)
-    and `fractions`, the k-points in their reciprocal vectors.
+    k-points, one without a lattice. Cells have `vectors` (rows, in bohr), `fractions`, the k-points
+    in their reciprocal vectors, and `levels`, the energies of the orbitals; `slab` is one that is
+    repeated by the first two vectors alone.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Calculation:
     occupations: list[list[np.ndarray]]  # (orbitals,)
     vectors: np.ndarray | None = None
     fractions: np.ndarray | None = None
+    levels: list[list[np.ndarray]] | None = None
+    slab: bool = False
     expansion: Expansion | None = None
 
 

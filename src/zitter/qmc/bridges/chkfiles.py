@@ -39,6 +39,7 @@ class Tables:
     mol: dict[str, Any]
     coefficients: Any
     occupations: Any
+    levels: Any  # orbital energies
     k_points: np.ndarray | None  # in 1/bohr, of cells
     active: ActiveSpace | None
 
@@ -82,8 +83,10 @@ def _of_object(source: Any) -> Tables:
             "must be a chkfile, or a mean field or CASSCF object of PySCF, "
             f"but is {checks.with_article(type(source).__name__)}",
         )
-    names = ("mo_coeff", "mo_occ", "kpts", "kpt", "ci", "ncas", "ncore", "nelecas")
+    names = ("mo_coeff", "mo_occ", "mo_energy", "kpts", "ci", "ncas", "ncore", "nelecas")
     found = {name: getattr(source, name, None) for name in names}
+    if found["kpts"] is None:  # of one k-point; objects with several refuse to answer
+        found["kpt"] = getattr(source, "kpt", None)
     # Under symmetry the orbitals are those of the irreducible k-points alone.
     found["kpts"] = getattr(found["kpts"], "kpts_ibz", found["kpts"])
     group = {name: value for name, value in found.items() if value is not None}
@@ -106,7 +109,9 @@ def _checked(name: str, mol: dict[str, Any], group: dict[str, Any]) -> Tables:
     if "a" in mol:
         k_points = np.zeros(3) if k_points is None else k_points
         k_points = np.reshape(np.asarray(k_points, np.float64), (-1, 3))
-    return Tables(name, mol, group["mo_coeff"], group.get("mo_occ"), k_points, _active(name, group))
+    occupations, levels = group.get("mo_occ"), group.get("mo_energy")
+    active = _active(name, group)
+    return Tables(name, mol, group["mo_coeff"], occupations, levels, k_points, active)
 
 
 def _active(name: str, group: dict[str, Any]) -> ActiveSpace | None:

@@ -34,6 +34,11 @@ def calculation(tables: Tables, smallest: float) -> Calculation:
     basis = _basis(mol)
     coefficients, occupations = _orbitals(tables, basis.count)
     vectors = _vectors(mol) if tables.k_points is not None else None
+    if mol.get("dimension", 3) < 2:
+        raise checks.InputError(
+            "file",
+            f"must be of a cell that is repeated in 2 or 3 directions, but in {mol['dimension']}",
+        )
     expansion = None
     if tables.active is not None:
         expansion = _expansion(tables.active, smallest)
@@ -46,8 +51,10 @@ def calculation(tables: Tables, smallest: float) -> Calculation:
         basis,
         coefficients,
         occupations,
-        vectors if vectors is None else vectors[: mol.get("dimension", 3)],
+        vectors,
         None if vectors is None else fractions_of(tables.k_points, vectors),
+        None if vectors is None else _by_set_and_k(tables.levels, 1, len(tables.k_points)),
+        mol.get("dimension", 3) == 2,
         expansion,
     )
     charges = sum(atom[0] for atom in mol["_atm"])
