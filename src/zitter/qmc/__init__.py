@@ -28,7 +28,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, Chi, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -62,6 +62,7 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
     "H",
     "JastrowTerm",
     "KineticEnergy",
