@@ -22,7 +22,7 @@ from zitter.qmc.systems.pseudopotentials import GaussianSum, Pseudopotential
 )
 def test_psi_is_that_of_pyscf(name):
     """RHF, ROHF and UHF: values and Laplacians as PySCF evaluates them, up to s … f functions."""
-    psi = zt.qmc.from_pyscf(chkfile(name), cusp=False)
+    psi = zt.qmc.from_pyscf(chkfile(name))
     log, kinetic = against_samples(psi, name)
     np.testing.assert_allclose(log, 0, atol=1e-8)  # numbers are kept to 1e-9
     np.testing.assert_allclose(kinetic, 0, atol=1e-7)
@@ -58,7 +58,7 @@ def test_an_object_and_its_chkfile_give_the_same(name):
     with h5py.File(chkfile(name)) as file:
         text, group = file["mol"][()].decode(), {k: v[()] for k, v in file["scf"].items()}
     live = types.SimpleNamespace(mol=types.SimpleNamespace(dumps=lambda: text), **group)
-    both = [zt.qmc.from_pyscf(source, cusp=False) for source in (live, chkfile(name))]
+    both = [zt.qmc.from_pyscf(source) for source in (live, chkfile(name))]
     for psi in both:
         log, _ = against_samples(psi, name)
         np.testing.assert_allclose(log, 0, atol=1e-8)
@@ -68,13 +68,13 @@ def test_an_object_and_its_chkfile_give_the_same(name):
 def test_minority_spin_up_is_turned_around(tmp_path):
     """PySCF takes spin = −1; ours have at least as many electrons up."""
     path = edited(tmp_path, "lithium-uhf", lambda file: _swap(file["scf"]))
-    psi = zt.qmc.from_pyscf(path, cusp=False)
+    psi = zt.qmc.from_pyscf(path)
     assert psi.system.spins == (2, 1)
     np.testing.assert_allclose(against_samples(psi, "lithium-uhf")[0], 0, atol=1e-8)
 
 
 def test_vmc_of_a_determinant_gives_hartree_fock():
-    psi = zt.qmc.from_pyscf(chkfile("h2"), cusp=False)
+    psi = zt.qmc.from_pyscf(chkfile("h2"))
     out = zt.qmc.vmc(psi, walkers=256, blocks=40, seed=3)
     assert out.energy_error < 0.03
     assert abs(out.energy - NUMBERS["h2"]["energy"]) < 3 * out.energy_error

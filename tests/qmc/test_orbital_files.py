@@ -61,7 +61,7 @@ def test_trexio_files_run_as_well(case, tmp_path, capsys):
     [
         ("wavefunction.file=none.chk", "wavefunction.file: must name a chkfile of PySCF"),
         ("wavefunction.type=from_psi4", "wavefunction.type: must be one of SlaterJastrow, from_p"),
-        ("wavefunction.cups=true", 'did you mean "cusp"?'),
+        ("wavefunction.dely=4", 'did you mean "delay"?'),
         ("system.type=Trap", "system: must not be given where from_pyscf takes it from the file"),
         ("wavefunction.pseudopotentials=ccecp", 'must be "none" for H'),
         ('wavefunction.pseudopotentials={ H = "bfd" }', "wavefunction.pseudopotentials.H: must"),

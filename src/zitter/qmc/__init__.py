@@ -36,7 +36,14 @@ from zitter.qmc.optimizers import (
     VarianceMinimization,
     optimize,
 )
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.orbitals import (
+    GaussianBasis,
+    Gaussians,
+    GaussianShell,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+)
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
@@ -63,6 +70,9 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "GaussianBasis",
+    "GaussianShell",
+    "Gaussians",
     "H",
     "JastrowTerm",
     "KineticEnergy",

@@ -63,10 +63,12 @@ def _of_file(path: Path) -> Tables:
                 "file", f'must be a chkfile of PySCF, with "mol" and "scf", but "{path}" is not'
             )
         mol = json.loads(_value(file["mol"]))
-        group = {
-            name.removesuffix(FROM_LIST): _value(item) for name, item in file[groups[0]].items()
-        }
+        group = _entries(file[groups[0]])
     return _checked(path.name, mol, group)
+
+
+def _entries(group: Any) -> dict[str, Any]:
+    return {name.removesuffix(FROM_LIST): _value(item) for name, item in group.items()}
 
 
 def _value(item: Any) -> Any:

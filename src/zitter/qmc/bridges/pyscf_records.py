@@ -9,6 +9,7 @@ and the places of exponents and coefficients, all norms included. `_ecp` has for
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 import re
 from typing import Any
@@ -33,32 +34,26 @@ def calculation(tables: Tables, smallest: float) -> Calculation:
     mol = tables.mol
     basis = _basis(mol)
     coefficients, occupations = _orbitals(tables, basis.count)
-    vectors = _vectors(mol) if tables.k_points is not None else None
-    if mol.get("dimension", 3) < 2:
-        raise checks.InputError(
-            "file",
-            f"must be of a cell that is repeated in 2 or 3 directions, but in {mol['dimension']}",
-        )
     expansion = None
     if tables.active is not None:
         expansion = _expansion(tables.active, smallest)
-        coefficients = [
-            [c[:, : tables.active.core + tables.active.orbitals] for c in coefficients[0]]
-        ]
+        count = tables.active.core + tables.active.orbitals
+        coefficients = [[c[:, :count] for c in coefficients[0]]]
     found = Calculation(
-        tables.name,
-        tuple(_nuclei(mol)),
-        basis,
-        coefficients,
-        occupations,
-        vectors,
-        None if vectors is None else fractions_of(tables.k_points, vectors),
-        None if vectors is None else _by_set_and_k(tables.levels, 1, len(tables.k_points)),
-        mol.get("dimension", 3) == 2,
-        expansion,
+        tables.name, tuple(_nuclei(mol)), basis, coefficients, occupations, expansion=expansion
     )
+    k_points = tables.k_points
+    if k_points is not None:
+        vectors = _vectors(mol)
+        found = dataclasses.replace(
+            found,
+            vectors=vectors,
+            fractions=fractions_of(k_points, vectors),
+            levels=_by_set_and_k(tables.levels, 1, len(k_points)),
+            slab=mol.get("dimension", 3) == 2,
+        )
     charges = sum(atom[0] for atom in mol["_atm"])
-    k_count = 1 if tables.k_points is None else len(tables.k_points)
+    k_count = 1 if k_points is None else len(k_points)
     expected = (mol.get("_nelectron") or charges - mol.get("charge", 0)) * k_count
     if sum(electrons(found)) != expected:
         raise checks.InputError(
@@ -136,6 +131,11 @@ def _set_name(mol: dict[str, Any], label: str) -> str:
 
 
 def _vectors(mol: dict[str, Any]) -> np.ndarray:
+    if mol.get("dimension", 3) < 2:
+        raise checks.InputError(
+            "file",
+            f"must be of a cell that is repeated in 2 or 3 directions, but in {mol['dimension']}",
+        )
     given, unit = mol["a"], mol.get("unit", "angstrom")
     if isinstance(given, str):
         given = re.sub(r"[;,\n]", " ", given).split()

@@ -63,7 +63,7 @@ def real_parts(orbitals: list[Bloch]) -> list[Parts] | None:
 
 def _real_half(coefficients: np.ndarray) -> np.ndarray | None:
     n = coefficients.shape[1]
-    parts = np.concatenate([coefficients.real, coefficients.imag], axis=1)
+    parts = np.concatenate([np.real(coefficients), np.imag(coefficients)], axis=1)
     U, sizes, _ = np.linalg.svd(parts, full_matrices=False)
     return U[:, :n] if _rank_is(sizes, n) else None
 

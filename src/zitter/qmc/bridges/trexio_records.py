@@ -179,7 +179,7 @@ def _pseudopotentials(data: Contents, charges: np.ndarray) -> list[Pseudopotenti
 
     def part(nucleus: int, l: int) -> GaussianSum:
         here = (of_nucleus == nucleus) & (ls == l) & (c != 0)
-        return GaussianSum(c[here], alpha[here], [int(n) for n in power[here]])
+        return GaussianSum(c[here].tolist(), alpha[here].tolist(), power[here].tolist())
 
     found: list[Pseudopotential | None] = []
     for nucleus, charge in enumerate(charges):

@@ -15,12 +15,11 @@ from zitter.qmc.systems import Electrons
 def wavefunction(
     calculation: Calculation,
     jastrow: Sequence[JastrowTerm] = (),
-    cusp: bool = True,
     delay: int | None = None,
 ) -> SlaterJastrow:
     """Ψ of a molecule."""
-    if calculation.expansion is not None:
-        raise checks.InputError("file", "must hold one determinant")
+    if calculation.vectors is not None or calculation.expansion is not None:
+        raise checks.InputError("file", "must be of a molecule with one determinant, but is not")
     spins = electrons(calculation)
     sets = [
         Gaussians(calculation.basis, filled(coefficients[0], occupations[0]).coefficients)
