@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from pyscf_files import FOLDER, chkfile
+from pyscf_files import chkfile
 
 from zitter import cases, cli
 from zitter.cases.schema import schema
@@ -48,18 +48,11 @@ def test_dry_run_reads_the_orbitals(case, tmp_path, capsys):
     assert told["vmc"]["walkers"] == 16
 
 
-def test_trexio_files_run_as_well(case, tmp_path, capsys):
-    case.write_text(CASE.replace("from_pyscf", "from_trexio"), encoding="utf-8")
-    shutil.copy(FOLDER / "h2-pbe.trexio.h5", tmp_path / "orbitals.chk")
-    code, printed, error = run(capsys, "run", case, "--out", tmp_path / "out", "--dry-run")
-    assert code == 0, error
-    assert "1 + 1 electrons (Electrons)" in printed
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ("wavefunction.file=none.chk", "wavefunction.file: must name a chkfile of PySCF"),
+        ("wavefunction.type=from_trexio", "wavefunction.file: must be a TREXIO file, but"),
         ("wavefunction.type=from_psi4", "wavefunction.type: must be one of SlaterJastrow, from_p"),
         ("wavefunction.dely=4", 'did you mean "delay"?'),
         ("system.type=Trap", "system: must not be given where from_pyscf takes it from the file"),
