@@ -34,7 +34,19 @@ from zitter.qmc.optimizers import (
     VarianceMinimization,
     optimize,
 )
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.orbitals import (
+    BlipConversion,
+    BlipFilter,
+    Blips,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
+)
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
@@ -46,6 +58,9 @@ from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
     "CoulombEnergy",
@@ -58,9 +73,12 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "Nucleus",
@@ -82,6 +100,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -89,6 +108,7 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]
