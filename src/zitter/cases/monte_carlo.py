@@ -92,7 +92,7 @@ class MonteCarlo(Case):
 
     def estimate(self) -> Estimate:
         """Memory for each walker, how many walkers fit, and time."""
-        limit = memory.available()
+        limit = memory.together()
         methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
         facts: dict[str, Any] = {
             "case": self.document.name,
