@@ -100,8 +100,7 @@ def separate(H: Hamiltonian) -> Separable:
     kinetic, potential = _kinetic(H), diagonal_of(H.operator)
     ndim = len(kinetic)
     fields = [
-        np.asarray(v)[: len(t)]
-        for v, t in zip(_lowest_potentials(potential), kinetic, strict=True)
+        np.asarray(v)[: len(t)] for v, t in zip(_lowest_potentials(potential), kinetic, strict=True)
     ]
     densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
     for _ in range(MEAN_FIELD_ROUNDS if ndim > 1 else 1):
