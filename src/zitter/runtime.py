@@ -64,7 +64,11 @@ def configure(
     device: str | None = None,
     mesh: dict[str, int] | None = None,
 ) -> Settings:
-    """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows."""
+    """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows.
+
+    The axes of a mesh say what its devices divide: `space` (a grid), `l` and `angular` (atoms),
+    `rows` and `columns` (full matrices), `walkers`, `twists`, `batch` (scans).
+    """
     global _settings
     checks.choice("precision", precision, PRECISIONS)
     chosen = find_device(device)
