@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
     EnergyTerm,
@@ -49,6 +50,7 @@ __all__ = [
     "Cell",
     "Change",
     "CoulombEnergy",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
