@@ -214,17 +214,17 @@ def test_parameters_survive_a_file(tmp_path, pair):
     psi.save_parameters(tmp_path / "parameters.h5")
     loaded = psi.with_parameters(0 * psi.parameters).load_parameters(tmp_path / "parameters.h5")
     np.testing.assert_allclose(loaded.parameters, psi.parameters, rtol=1e-15)
-    # Coefficients alone, without a Jastrow factor.
-    bare = SlaterJastrow(
-        Electrons((1, 1), [Nucleus(2)]), (), Blobs(2),
-        determinants=Determinants([1.0, 0.5], [[0], [1]], [[0], [1]]),
-    )  # fmt: skip
-    bare.save_parameters(tmp_path / "bare.h5")
-    other = bare.with_parameters(jnp.zeros(1)).load_parameters(tmp_path / "bare.h5")
+
+
+def test_coefficients_without_a_jastrow_factor_survive_a_file(tmp_path):
+    given = Determinants([1.0, 0.5], [[0], [1]], [[0], [1]])
+    psi = SlaterJastrow(Electrons((1, 1), [Nucleus(2)]), (), Blobs(2), determinants=given)
+    psi.save_parameters(tmp_path / "bare.h5")
+    other = psi.with_parameters(jnp.zeros(1)).load_parameters(tmp_path / "bare.h5")
     np.testing.assert_array_equal(other.parameters, [0.5])
-    with pytest.raises(checks.InputError, match="must hold determinants of shape"):
-        psi.load_parameters(tmp_path / "bare.h5") if not psi.terms else bare.load_parameters(
-            tmp_path / "parameters.h5"
+    with pytest.raises(checks.InputError, match=r"must hold determinants of shape \(1,\)"):
+        lithium(determinants=Determinants([1.0], [[0, 1]], [[0]])).load_parameters(
+            tmp_path / "bare.h5"
         )
 
 

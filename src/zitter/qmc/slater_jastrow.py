@@ -108,7 +108,7 @@ class SlaterJastrow(Wavefunction):
 
     def with_parameters(self, vector: Any) -> Self:
         split = self.jastrow.parameters.size
-        jastrow = self.jastrow.with_parameters(vector[:split])
+        jastrow = self.jastrow.with_parameters(vector[:split]) if self.terms else self.jastrow
         slater = self.slater.with_parameters(vector[split:])
         return eqx.tree_at(lambda psi: (psi.jastrow, psi.slater), self, (jastrow, slater))
 
