@@ -27,7 +27,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -49,6 +49,7 @@ from zitter.qmc.wavefunction import Wavefunction
 __all__ = [
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
@@ -60,6 +61,7 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
     "H",
     "JastrowTerm",
     "KineticEnergy",
