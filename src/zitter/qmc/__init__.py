@@ -9,8 +9,10 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
+    CrystalEnergy,
     EnergyTerm,
     Ewald,
     EwaldEnergy,
@@ -26,7 +28,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -51,7 +53,7 @@ from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import Crystal, ElectronGas, Electrons, Nucleus, System, Trap
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
 from zitter.qmc.walk.variational import vmc
@@ -63,7 +65,11 @@ __all__ = [
     "Blips",
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
+    "Crystal",
+    "CrystalEnergy",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -72,6 +78,7 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
     "H",
     "InterpolatingFilter",
     "JastrowTerm",
