@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zitter as zt
 from systems import propagate
-from zitter.bases.base import Basis
+from systems.sinc import SincDVR
 from zitter.hamiltonian import Driven, Hamiltonian
-from zitter.linalg import Dense, Diagonal, add
+from zitter.linalg import add
 
 END = 6.0
 PULSE = zt.SineSquared(amplitude=0.6, frequency=2 * np.pi / 3, cycles=2)
 
 
-class SincPoints(Basis):
-    """Sinc functions at x_i = h(i − (n−1)/2): an orthonormal basis with a full kinetic energy."""
-
-    shape: tuple[int, ...] = eqx.field(static=True)
-    h: float = eqx.field(static=True)
-
-    @property
-    def orthonormal(self):
-        return True
-
-    def inner(self, bra, ket):
-        return jnp.vdot(bra, ket)
-
-    def axes(self):
-        return {"x": self.x}
-
-    @property
-    def x(self):
-        return self.h * (np.arange(self.size) - (self.size - 1) / 2)
-
-
 def sinc() -> Hamiltonian:
     zt.configure(precision="double")
-    basis = SincPoints((40,), 0.4)
-    i = np.arange(40)
-    distance = i[:, None] - i[None, :]
-    away = np.where(distance == 0, 1, distance)
-    signs = np.where(distance % 2 == 0, 1.0, -1.0)
-    kinetic = np.where(distance == 0, np.pi**2 / 6, signs / away**2) / basis.h**2
-    fixed = add([Dense(kinetic, basis.shape), Diagonal(-1 / np.sqrt(basis.x**2 + 2), basis.shape)])
-    return Hamiltonian(basis, fixed, (Driven(PULSE.electric_field, Diagonal(basis.x, (40,))),))
+    basis = SincDVR((40,), 0.4)
+    well = basis.multiply(-1 / np.sqrt(basis.x**2 + 2))
+    light = Driven(PULSE.electric_field, basis.position((1.0,)))
+    return Hamiltonian(basis, add([basis.kinetic(), well]), (light,))
 
 
 def line() -> Hamiltonian:

@@ -9,8 +9,10 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
+    CrystalEnergy,
     EnergyTerm,
     Ewald,
     EwaldEnergy,
@@ -26,7 +28,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -41,21 +43,39 @@ from zitter.qmc.orbitals import (
     Nodeless,
     Orbitals,
     PlaneWaves,
+    BlipConversion,
+    BlipFilter,
+    Blips,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import Crystal, ElectronGas, Electrons, Nucleus, System, Trap
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
+    "Crystal",
+    "CrystalEnergy",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -67,10 +87,14 @@ __all__ = [
     "GaussianBasis",
     "GaussianShell",
     "Gaussians",
+    "F",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "Nucleus",
@@ -92,6 +116,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -99,6 +124,7 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]

@@ -2,6 +2,7 @@
 
 from zitter.qmc.energies.base import EnergyTerm
 from zitter.qmc.energies.coulomb import CoulombEnergy
+from zitter.qmc.energies.crystal import CrystalEnergy
 from zitter.qmc.energies.ewald import Ewald, EwaldEnergy, madelung
 from zitter.qmc.energies.external import ExternalPotential
 from zitter.qmc.energies.kinetic import KineticEnergy
@@ -9,6 +10,7 @@ from zitter.qmc.energies.local import local_energies, local_energy
 
 __all__ = [
     "CoulombEnergy",
+    "CrystalEnergy",
     "EnergyTerm",
     "Ewald",
     "EwaldEnergy",

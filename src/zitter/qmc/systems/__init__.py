@@ -1,9 +1,10 @@
 """What walkers live in, one kind of system per file."""
 
 from zitter.qmc.systems.base import System
+from zitter.qmc.systems.crystal import Crystal
 from zitter.qmc.systems.electron_gas import ElectronGas
 from zitter.qmc.systems.electrons import Electrons
 from zitter.qmc.systems.nuclei import Nucleus
 from zitter.qmc.systems.trap import Trap
 
-__all__ = ["ElectronGas", "Electrons", "Nucleus", "System", "Trap"]
+__all__ = ["Crystal", "ElectronGas", "Electrons", "Nucleus", "System", "Trap"]
