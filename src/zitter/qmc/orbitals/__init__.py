@@ -15,8 +15,6 @@ from zitter.qmc.orbitals.blip_filters import (
     MatchedFilter,
 )
 from zitter.qmc.orbitals.blips import Blips
-from zitter.qmc.orbitals.nodeless import Nodeless
-from zitter.qmc.orbitals.plane_waves import PlaneWaves
 
 __all__ = [
     "BlipConversion",
