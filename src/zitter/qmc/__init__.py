@@ -10,6 +10,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 
 from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
     CrystalEnergy,
@@ -37,12 +38,20 @@ from zitter.qmc.optimizers import (
     optimize,
 )
 from zitter.qmc.orbitals import (
+    BlipConversion,
+    BlipFilter,
+    Blips,
     GaussianBasis,
     Gaussians,
     GaussianShell,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
     Nodeless,
     Orbitals,
     PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
@@ -55,12 +64,16 @@ from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
     "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -74,9 +87,12 @@ __all__ = [
     "GaussianShell",
     "Gaussians",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "Nucleus",
@@ -98,6 +114,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -108,6 +125,7 @@ __all__ = [
     "optimize",
     "pseudopotential",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]
