@@ -28,6 +28,23 @@ def test_psi_is_that_of_pyscf(name):
     np.testing.assert_allclose(kinetic, 0, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["beryllium-cas", "nitrogen-cas"])
+def test_cas_has_all_determinants_with_their_signs(name):
+    """Strings of both spins differ in nitrogen, with four electrons up and one down."""
+    psi = zt.qmc.from_pyscf(chkfile(name), smallest=1e-9)
+    log, kinetic = against_samples(psi, name)
+    np.testing.assert_allclose(log, 0, atol=1e-7)  # PySCF's own list ends at 1e-9
+    np.testing.assert_allclose(kinetic, 0, atol=1e-6)
+
+
+def test_small_determinants_are_left_out():
+    """Beryllium 2s², and 2p² in three directions."""
+    assert zt.qmc.from_pyscf(chkfile("beryllium-cas")).slater.determinants.count == 4
+    one = zt.qmc.from_pyscf(chkfile("beryllium-cas"), smallest=0.5)
+    assert one.parameters.size == 0
+    assert "must leave a determinant" in refused(chkfile("beryllium-cas"), smallest=2.0)
+
+
 def test_systems_have_the_electrons_and_nuclei():
     psi = zt.qmc.from_pyscf(chkfile("carbon-uhf"))
     assert psi.system.spins == (3, 1)

@@ -26,6 +26,13 @@ def test_psi_is_that_of_pyscf(name):
     np.testing.assert_allclose(kinetic, 0, atol=1e-7)
 
 
+def test_determinants_are_those_of_pyscf():
+    psi = zt.qmc.from_trexio(trexio_file("beryllium-cas"), smallest=1e-9)
+    log, kinetic = against_samples(psi, "beryllium-cas")
+    np.testing.assert_allclose(log, 0, atol=1e-7)
+    np.testing.assert_allclose(kinetic, 0, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["co", "h2-pbe"])
 def test_nuclei_and_pseudopotentials_are_those_of_the_chkfile(name):
     """TREXIO gives hydrogen an empty s channel, which PySCF does not have."""

@@ -21,6 +21,11 @@ class Expansion:
     up: np.ndarray  # (determinants, electrons)
     down: np.ndarray
 
+    @property
+    def turned(self) -> Expansion:
+        """With the names of the spins exchanged."""
+        return Expansion(self.coefficients, self.down, self.up)
+
 
 @dataclasses.dataclass(frozen=True)
 class Calculation:
