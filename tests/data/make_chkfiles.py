@@ -1,8 +1,9 @@
+# pyright: reportMissingImports=false
 """Writes the chkfiles that tests read, and PySCF's numbers beside them.
 
     python tests/data/make_chkfiles.py [name …]
 
-PySCF is needed here and nowhere else in the tests. Each entry of `pyscf/energies.json` holds the
+PySCF is needed here and nowhere else in the tests. Each entry of `orbitals/energies.json` holds the
 energy of the determinant (or CASSCF function) in hartree, and its parts where they are one-electron
 integrals; for cells all of it per primitive cell. `samples` has the wave function at places.
 """
@@ -22,7 +23,7 @@ from pyscf.pbc.gto import ecp as pbc_ecp
 from pyscf.pbc.lib import chkfile as pbc_chkfile
 from pyscf.pbc.tools import k2gamma
 
-FOLDER = Path(__file__).parent / "pyscf"
+FOLDER = Path(__file__).parent / "orbitals"
 MAKERS = {}
 
 
@@ -191,7 +192,7 @@ def hydrogen_cell(**names):
     return built(0.12, atom=atom, a=np.diag([4.0, 5.0, 5.0]), **names)
 
 
-def diamond_cell(discarded=0.2, **names):
+def diamond_cell(discarded: float | None = 0.2, **names):
     names = names or {"basis": "ccecp-cc-pvdz", "ecp": "ccecp"}
     h = 6.74 / 2
     atom = [("C", (0, 0, 0)), ("C", (h / 2, h / 2, h / 2))]
@@ -232,11 +233,9 @@ def hydrogen_uhf_twist(name):
 @made
 def hydrogen_gamma(name):
     """All electrons, one k-point, not a k-object."""
-    field = solved(
-        lambda cell: pbc_scf.RHF(cell).density_fit(), hydrogen_cell(basis="cc-pvdz"), name
-    )
-    density = field.make_rdm1()
-    kinetic = np.einsum("ij,ji", cell.pbc_intor("int1e_kin"), density)
+    cell = hydrogen_cell(basis="cc-pvdz")
+    field = solved(lambda cell: pbc_scf.RHF(cell).density_fit(), cell, name)
+    kinetic = np.einsum("ij,ji", cell.pbc_intor("int1e_kin"), field.make_rdm1())
     return {"energy": field.e_tot, "kinetic": kinetic, "nucleus_nucleus": cell.energy_nuc()}
 
 
@@ -296,7 +295,7 @@ def samples(name):
         kpts = np.reshape(found.get("kpts", np.zeros(3)), (-1, 3))
         vectors = mol.lattice_vectors()
     else:
-        mol, kpts, vectors = lib.chkfile.load_mol(file), [None], np.zeros((3, 3))
+        mol, kpts, vectors = lib.chkfile.load_mol(file), np.zeros((1, 3)), np.zeros((3, 3))
     if kind == "mcscf":
         nelecas = tuple(found["nelecas"])
         core = np.arange(found["ncore"])

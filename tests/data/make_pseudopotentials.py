@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Writes the tables of published pseudopotentials from PySCF's library.
 
 python tests/data/make_pseudopotentials.py

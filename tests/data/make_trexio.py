@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Writes TREXIO files of the same orbitals as some chkfiles, with the trexio package.
 
 python tests/data/make_trexio.py
@@ -12,7 +13,7 @@ import numpy as np
 import trexio
 from pyscf import fci, gto, lib
 
-FOLDER = Path(__file__).parent / "pyscf"
+FOLDER = Path(__file__).parent / "orbitals"
 
 
 def shells_of(mol):

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-FOLDER = Path(__file__).parents[1] / "data" / "pyscf"
+FOLDER = Path(__file__).parents[1] / "data" / "orbitals"
 NUMBERS = json.loads((FOLDER / "energies.json").read_text(encoding="utf-8"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from typing import Any
 
 import equinox as eqx
 import h5py
@@ -41,8 +42,9 @@ def test_nuclei_and_pseudopotentials_are_those_of_the_chkfile(name):
     assert ours.spins == theirs.spins
     np.testing.assert_allclose(ours.nuclei.positions, theirs.nuclei.positions)
     r = np.linspace(0.1, 2.0, 5)
-    pairs = zip(ours.nuclei.pseudopotentials, theirs.nuclei.pseudopotentials, strict=True)
-    for a, b in pairs:
+    a: Any
+    b: Any
+    for a, b in zip(ours.nuclei.pseudopotentials, theirs.nuclei.pseudopotentials, strict=True):
         assert float(a.charge) == float(b.charge)
         assert len(a.channels) == len(b.channels)
         for f, g in zip((a.local, *a.channels), (b.local, *b.channels), strict=True):

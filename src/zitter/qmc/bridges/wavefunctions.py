@@ -45,7 +45,8 @@ def _determinants(expansion: Expansion | None) -> Determinants | None:
     """One determinant is left to the faster way that such have."""
     if expansion is None or _is_lowest(expansion):
         return None
-    return Determinants(expansion.coefficients, expansion.up, expansion.down)
+    coefficients, up, down = expansion.coefficients, expansion.up, expansion.down
+    return Determinants(coefficients.tolist(), up.tolist(), down.tolist() if down.size else ())
 
 
 def _is_lowest(expansion: Expansion) -> bool:
