@@ -98,8 +98,9 @@ def density(
         for a in (0, 1)
     )  # fmt: skip
     largest = float(np.max(np.abs(values))) or 1.0
-    limits = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest} if spin else {"cmap": "viridis"}
-    image = ax.pcolormesh(x, y, values, **limits)
+    lowest = -largest if spin else 0.0
+    shade = "RdBu_r" if spin else "viridis"
+    image = ax.pcolormesh(x, y, values, cmap=shade, vmin=lowest, vmax=largest)
     style.figure_of(ax).colorbar(image, ax=ax, label="electrons / bohr³")
     ax.set_aspect("equal")
     ax.set_xlabel("x (bohr)")

@@ -59,10 +59,8 @@ class _Structure(Prepared):
             # d(⟨|ρ|²⟩ − |⟨ρ⟩|²) = d⟨|ρ|²⟩ − 2⟨ρ⟩·d⟨ρ⟩: a series with the right mean and scatter.
             mean = np.average(blocks[:, 1:], axis=0, weights=weights)
             series = blocks[:, 0] - 2 * np.sum(mean * blocks[:, 1:], axis=1) + np.sum(mean**2, 0)
-            members = np.bincount(self.star)
-            sums = np.zeros((len(series), len(members)))
-            np.add.at(sums, (slice(None), np.asarray(self.star)), series)
-            blocks = sums / members / self.electrons
+            belongs = np.asarray(self.star)[:, None] == np.arange(max(self.star) + 1)
+            blocks = series @ (belongs / belongs.sum(axis=0)) / self.electrons
         mean, error = average(blocks, weights)
         return {"x": star_lengths(self.vectors, self.star), "mean": mean, "error": error}
 
