@@ -99,7 +99,7 @@ def density(
     )  # fmt: skip
     largest = float(np.max(np.abs(values))) or 1.0
     lowest = -largest if spin else 0.0
-    shade = "RdBu_r" if spin else "viridis"
+    shade = "RdBu_r" if spin else style.DENSITY_MAP
     image = ax.pcolormesh(x, y, values, cmap=shade, vmin=lowest, vmax=largest)
     style.figure_of(ax).colorbar(image, ax=ax, label="electrons / bohr³")
     ax.set_aspect("equal")
