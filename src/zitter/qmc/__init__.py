@@ -31,7 +31,7 @@ from zitter.qmc.estimators import (
 )
 from zitter.qmc.extrapolation import extrapolate
 from zitter.qmc.finite_size import FiniteSize, finite_size
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -53,6 +53,7 @@ from zitter.qmc.wavefunction import Wavefunction
 __all__ = [
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
@@ -66,6 +67,7 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
     "FiniteSize",
     "H",
     "JastrowTerm",
