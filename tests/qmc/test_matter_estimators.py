@@ -24,6 +24,7 @@ from zitter.qmc import (
     SlaterJastrow,
     StructureFactor,
     Trap,
+    dmc,
     vmc,
 )
 from zitter.qmc.estimators.base import average
@@ -228,6 +229,28 @@ def test_pictures(run):
     )
     with pytest.raises(checks.InputError, match="index: must"):
         montecarlo.density(run, index=2)
+
+
+def test_weights_of_walkers_count_in_dmc():
+    """The electron of hydrogen: all of it is in the box, and its mean place is the nucleus."""
+    psi = SlaterJastrow(Electrons((1, 0), [Nucleus(1)]))
+    run = dmc(
+        psi,
+        timestep=0.05,
+        walkers=32,
+        blocks=20,
+        equilibration=5,
+        estimators=[Density(3, margin=12.0), DipoleMoment()],
+    )
+    density = run.estimators["density"]
+    voxel = abs(np.linalg.det(density["steps"]))
+    for row in (0, 1):
+        # e^{−24} of the density is outside.
+        assert voxel * density["mean"][row].sum() == pytest.approx(1.0, rel=1e-9)
+    dipole = run.estimators["dipole_moment"]
+    assert np.all(np.abs(dipole["mean"]) < 5 * dipole["error"])
+    assert "dipole moment" in run.summary()
+    assert len(run.numbers()["dipole_moment"]) == 3
 
 
 def test_density_in_a_plane():
