@@ -8,6 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter.qmc.averages import average_runs
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.energies import (
     CoulombEnergy,
@@ -20,6 +21,8 @@ from zitter.qmc.energies import (
     madelung,
 )
 from zitter.qmc.estimators import (
+    Density,
+    DipoleMoment,
     Estimator,
     MomentumDensity,
     PairCorrelation,
@@ -27,6 +30,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
+from zitter.qmc.finite_size import FiniteSize, finite_size
 from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
@@ -53,6 +57,8 @@ __all__ = [
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Density",
+    "DipoleMoment",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -62,6 +68,7 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "FiniteSize",
     "H",
     "JastrowTerm",
     "KineticEnergy",
@@ -87,10 +94,12 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "average_runs",
     "closed_shells",
     "dmc",
     "equilibration",
     "extrapolate",
+    "finite_size",
     "madelung",
     "optimize",
     "reblock",
