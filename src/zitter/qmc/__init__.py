@@ -10,6 +10,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 
 from zitter.qmc.averages import average_runs
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
     CrystalEnergy,
@@ -39,7 +40,22 @@ from zitter.qmc.optimizers import (
     VarianceMinimization,
     optimize,
 )
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.orbitals import (
+    BlipConversion,
+    BlipFilter,
+    Blips,
+    GaussianBasis,
+    Gaussians,
+    GaussianShell,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
+)
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
@@ -51,6 +67,9 @@ from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
     "Chi",
@@ -59,6 +78,7 @@ __all__ = [
     "CrystalEnergy",
     "Density",
     "DipoleMoment",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -69,10 +89,16 @@ __all__ = [
     "ExternalPotential",
     "F",
     "FiniteSize",
+    "GaussianBasis",
+    "GaussianShell",
+    "Gaussians",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "Nucleus",
@@ -95,6 +121,7 @@ __all__ = [
     "Wavefunction",
     "autocorrelation_time",
     "average_runs",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -103,6 +130,7 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]
