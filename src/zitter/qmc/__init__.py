@@ -8,6 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter.qmc.averages import average_runs
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -21,6 +22,8 @@ from zitter.qmc.energies import (
     madelung,
 )
 from zitter.qmc.estimators import (
+    Density,
+    DipoleMoment,
     Estimator,
     MomentumDensity,
     PairCorrelation,
@@ -28,6 +31,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
+from zitter.qmc.finite_size import FiniteSize, finite_size
 from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
@@ -40,6 +44,9 @@ from zitter.qmc.orbitals import (
     BlipConversion,
     BlipFilter,
     Blips,
+    GaussianBasis,
+    Gaussians,
+    GaussianShell,
     InterpolatingFilter,
     LeastSquaresFilter,
     MatchedFilter,
@@ -69,7 +76,9 @@ __all__ = [
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Density",
     "Determinants",
+    "DipoleMoment",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -79,6 +88,10 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "FiniteSize",
+    "GaussianBasis",
+    "GaussianShell",
+    "Gaussians",
     "H",
     "InterpolatingFilter",
     "JastrowTerm",
@@ -107,11 +120,13 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
     "extrapolate",
+    "finite_size",
     "madelung",
     "optimize",
     "reblock",
