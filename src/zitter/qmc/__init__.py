@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
+from zitter.qmc.averages import average_runs
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -22,6 +23,8 @@ from zitter.qmc.energies import (
     madelung,
 )
 from zitter.qmc.estimators import (
+    Density,
+    DipoleMoment,
     Estimator,
     MomentumDensity,
     PairCorrelation,
@@ -29,6 +32,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
+from zitter.qmc.finite_size import FiniteSize, finite_size
 from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
@@ -73,7 +77,9 @@ __all__ = [
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Density",
     "Determinants",
+    "DipoleMoment",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -83,6 +89,7 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "FiniteSize",
     "GaussianBasis",
     "GaussianShell",
     "Gaussians",
@@ -114,6 +121,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
     "dmc",
@@ -121,6 +129,7 @@ __all__ = [
     "extrapolate",
     "from_pyscf",
     "from_trexio",
+    "finite_size",
     "madelung",
     "optimize",
     "pseudopotential",
