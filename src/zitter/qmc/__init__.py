@@ -8,8 +8,8 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
-from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.averages import average_runs
+from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -127,9 +127,9 @@ __all__ = [
     "dmc",
     "equilibration",
     "extrapolate",
+    "finite_size",
     "from_pyscf",
     "from_trexio",
-    "finite_size",
     "madelung",
     "optimize",
     "pseudopotential",
