@@ -16,6 +16,9 @@ from zitter.qmc.energies import (
     EwaldEnergy,
     ExternalPotential,
     KineticEnergy,
+    LocalPseudopotential,
+    NonlocalPseudopotential,
+    Transitions,
     madelung,
 )
 from zitter.qmc.estimators import (
@@ -39,7 +42,17 @@ from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import (
+    ElectronGas,
+    Electrons,
+    GaussianSum,
+    Nucleus,
+    Pseudopotential,
+    Radial,
+    RadialTable,
+    System,
+    Trap,
+)
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
 from zitter.qmc.walk.variational import vmc
@@ -57,12 +70,15 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "GaussianSum",
     "H",
     "JastrowTerm",
     "KineticEnergy",
     "LinearMethod",
+    "LocalPseudopotential",
     "MomentumDensity",
     "Nodeless",
+    "NonlocalPseudopotential",
     "Nucleus",
     "Optimization",
     "Orbitals",
@@ -71,12 +87,16 @@ __all__ = [
     "PlainWavefunction",
     "PlaneWaves",
     "PreparedTerm",
+    "Pseudopotential",
+    "Radial",
     "RadialDensity",
+    "RadialTable",
     "Samples",
     "SlaterJastrow",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "Transitions",
     "Trap",
     "U",
     "VarianceMinimization",

@@ -210,11 +210,14 @@ class SlaterJastrow(Wavefunction):
         return Ratio(determinant / size, jnp.log(size) + change.value, after, news)
 
     def ratios(self, opened, seat, points, dtype=jnp.float64):
-        old, column = self._seated(opened, seat)
-        rows = self.slater.rows(points, seat.spin, dtype).astype(self.slater.dtype)
+        old = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
         at_rest = Move(seat.electron, seat.spin, old, old)
         change = self.jastrow.changes(opened.r, opened.memory, at_rest, points, dtype)
-        return rows @ column * jnp.exp(change)
+        return self.determinant_ratios(opened, seat, points, dtype) * jnp.exp(change)
+
+    def determinant_ratios(self, opened, seat, points, dtype=jnp.float64):
+        _, column = self._seated(opened, seat)
+        return self.slater.rows(points, seat.spin, dtype).astype(self.slater.dtype) @ column
 
     def accept(self, opened, seat, new, ratio, accepted):
         row, determinant, news = ratio.news

@@ -131,6 +131,16 @@ class Wavefunction(eqx.Module):
     def ratios(self, opened: Any, seat: Seat, points: Any, dtype: Any = jnp.float64) -> Any:
         """Ψ'/Ψ (Q,) with the electron at a seat at each of many trial places `points` (d, Q)."""
 
+    def determinant_ratios(
+        self, opened: Any, seat: Seat, points: Any, dtype: Any = jnp.float64
+    ) -> Any:
+        """D'/D (Q,) at these places, of the determinants that Ψ = e^J D holds."""
+        raise checks.InputError(
+            "localization",
+            "must be used with a wave function that has determinants, but not with "
+            f"{type(self).__name__}: TMoves() would do",
+        )
+
     @abc.abstractmethod
     def accept(self, opened: Any, seat: Seat, new: Any, ratio: Ratio, accepted: Any) -> Any:
         """The walker after that move where `accepted`, and as it was elsewhere."""

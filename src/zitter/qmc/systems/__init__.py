@@ -4,6 +4,22 @@ from zitter.qmc.systems.base import System
 from zitter.qmc.systems.electron_gas import ElectronGas
 from zitter.qmc.systems.electrons import Electrons
 from zitter.qmc.systems.nuclei import Nucleus
+from zitter.qmc.systems.pseudopotentials import (
+    GaussianSum,
+    Pseudopotential,
+    Radial,
+    RadialTable,
+)
 from zitter.qmc.systems.trap import Trap
 
-__all__ = ["ElectronGas", "Electrons", "Nucleus", "System", "Trap"]
+__all__ = [
+    "ElectronGas",
+    "Electrons",
+    "GaussianSum",
+    "Nucleus",
+    "Pseudopotential",
+    "Radial",
+    "RadialTable",
+    "System",
+    "Trap",
+]
