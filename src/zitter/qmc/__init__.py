@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
     CrystalEnergy,
@@ -30,7 +31,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, Chi, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -38,7 +39,19 @@ from zitter.qmc.optimizers import (
     VarianceMinimization,
     optimize,
 )
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.orbitals import (
+    BlipConversion,
+    BlipFilter,
+    Blips,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
+)
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
@@ -61,12 +74,16 @@ from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
     "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -75,12 +92,16 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
     "GaussianSum",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "NonlocalPseudopotential",
@@ -107,6 +128,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -114,6 +136,7 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]
