@@ -8,7 +8,7 @@ from typing import Any
 
 from zitter.qmc.bridges import trexio_records
 from zitter.qmc.bridges.potentials import agreed
-from zitter.qmc.bridges.wavefunctions import wavefunction
+from zitter.qmc.bridges.wavefunctions import Choices, wavefunction
 from zitter.qmc.jastrow import JastrowTerm
 from zitter.qmc.slater_jastrow import SlaterJastrow
 
@@ -30,4 +30,4 @@ def from_trexio(
         psi = zt.qmc.from_trexio("co.trexio.h5", jastrow=[zt.qmc.U(order=8)])
     """
     calculation = trexio_records.calculation(Path(file), smallest)
-    return wavefunction(agreed(calculation, pseudopotentials), jastrow, delay)
+    return wavefunction(agreed(calculation, pseudopotentials), jastrow, Choices(delay=delay))
