@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pyscf_files import NUMBERS, against_samples, chkfile
+from pyscf_files import NUMBERS, against_samples, agrees, chkfile
 
 import zitter as zt
 from zitter import checks
@@ -79,11 +79,13 @@ def test_molecules_have_no_supercell():
     assert "blips: must not" in refused("h2", blips=1e-3)
 
 
+@pytest.mark.slow
 def test_blips_stand_for_the_orbitals():
-    """On a grid that leaves 1e-3 of values: hydrogen's ccECP orbitals are smooth."""
-    psi = zt.qmc.from_pyscf(chkfile("hydrogen-3"), blips=2e-3)
+    """A third of a bohr leaves about 5e-3 of values: hydrogen's ccECP orbitals are smooth."""
+    psi = zt.qmc.from_pyscf(chkfile("hydrogen-2"), blips=(12, 16, 16))
     assert not psi.is_complex
-    np.testing.assert_allclose(against_samples(psi, "hydrogen-3")[0], 0, atol=0.05)
+    log = against_samples(psi, "hydrogen-2")[0]
+    assert 1e-4 < np.max(np.abs(log)) < 0.02
 
 
 def mixed(seed, n, m):
@@ -121,10 +123,12 @@ def test_orbitals_of_both_spins_come_first():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "error"), [("hydrogen-gamma", 0.01)])
+@pytest.mark.parametrize(
+    ("name", "error"), [("hydrogen-gamma", 0.01), ("hydrogen-2", 0.01), ("diamond-twist", 0.03)]
+)
 def test_vmc_of_a_determinant_gives_hartree_fock(name, error):
     """Per primitive cell, within 3σ; `error` is what so short a run leaves."""
     psi = zt.qmc.from_pyscf(chkfile(name))
     out = zt.qmc.vmc(psi, walkers=256, blocks=100, seed=3)
     assert out.energy_error < error
-    assert abs(out.energy - NUMBERS[name]["energy"]) < 3 * out.energy_error
+    assert agrees(out, NUMBERS[name])

@@ -31,7 +31,7 @@ def folding_of(calculation: Calculation, supercell: Any, twist: Any) -> Folding:
 
 
 def crystal(
-    calculation: Calculation, folding: Folding, spins: tuple[int, int], **options: Any
+    calculation: Calculation, folding: Folding, spins: tuple[int, int], quadrature: int
 ) -> Crystal:
     """The supercell with all its nuclei; two vectors and two twists make a slab."""
     vectors = np.asarray(calculation.vectors)

@@ -20,6 +20,7 @@ def from_pyscf(
     supercell: Sequence[Any] | None = None,
     twist: Sequence[float] | None = None,
     blips: Sequence[int] | float | None = None,
+    quadrature: int = 12,
     delay: int | None = None,
 ) -> SlaterJastrow:
     """Ψ with the orbitals of a PySCF calculation and a Jastrow factor; `psi.system` goes with it.
@@ -37,10 +38,10 @@ def from_pyscf(
 
     Pseudopotentials are those that the orbitals were made with; `pseudopotentials` says what they
     must be, a name for all elements or `{"C": "ccecp", "H": "none"}`, or puts a `Pseudopotential`
-    of the same charge in place of one.
+    of the same charge in place of one. They integrate over angles with `quadrature` points.
 
         psi = zt.qmc.from_pyscf("h2.chk", jastrow=[zt.qmc.U(order=8)])
     """
     calculation = pyscf_records.calculation(chkfiles.tables(file), smallest)
-    choices = Choices(supercell, twist, blips, delay)
+    choices = Choices(supercell, twist, blips, quadrature, delay)
     return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

@@ -25,6 +25,7 @@ class Choices:
     supercell: Any = None
     twist: Any = None
     blips: Any = None
+    quadrature: int = 12
     delay: int | None = None
 
 
@@ -52,7 +53,7 @@ def _of_molecule(
     spins, sets, is_turned = _most_up(electrons(calculation), sets)
     if expansion and is_turned:
         expansion = expansion.turned
-    system = Electrons(spins, calculation.nuclei)
+    system = Electrons(spins, calculation.nuclei, quadrature=choices.quadrature)
     return SlaterJastrow(system, jastrow, sets, choices.delay, _determinants(expansion))
 
 
@@ -65,7 +66,7 @@ def _of_crystal(
     counts = [(sum(one.up for one in listed), sum(one.both for one in listed)) for listed in at_k]
     electrons = counts[0] if len(counts) == 1 else (counts[0][0], counts[1][0])
     spins, sets, _ = _most_up(electrons, sets)
-    system = periodic.crystal(calculation, folding, spins)
+    system = periodic.crystal(calculation, folding, spins, choices.quadrature)
     return SlaterJastrow(system, jastrow, sets, choices.delay)
 
 
