@@ -41,10 +41,9 @@ def crystal(
         for n in calculation.nuclei
     ]
     d = 2 if calculation.slab else 3
-    large = (folding.supercell @ vectors)[:d]
-    return Crystal(
-        large.tolist(), nuclei, spins, folding.twist[:d].tolist(), folding.cells, **options
-    )
+    large = (folding.supercell @ vectors)[:d].tolist()
+    twist = folding.twist[:d].tolist()
+    return Crystal(large, nuclei, spins, twist, folding.cells, quadrature=quadrature)
 
 
 def occupied(calculation: Calculation, folding: Folding) -> list[list[Filled]]:

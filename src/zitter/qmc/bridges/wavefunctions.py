@@ -73,7 +73,7 @@ def _of_crystal(
 def _most_up(spins: tuple[int, int], sets: list[Any]) -> tuple[tuple[int, int], list[Any], bool]:
     """Spin up is the one with most electrons; a mean field may have it down."""
     if spins[0] < spins[1]:
-        return spins[::-1], sets[::-1], True
+        return (spins[1], spins[0]), sets[::-1], True
     return spins, sets, False
 
 
