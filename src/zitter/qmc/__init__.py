@@ -55,6 +55,7 @@ from zitter.qmc.systems import (
 )
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -62,6 +63,7 @@ __all__ = [
     "Cell",
     "Change",
     "CoulombEnergy",
+    "DeterminantLocality",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -76,6 +78,8 @@ __all__ = [
     "KineticEnergy",
     "LinearMethod",
     "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MomentumDensity",
     "Nodeless",
     "NonlocalPseudopotential",
@@ -96,6 +100,7 @@ __all__ = [
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
     "Transitions",
     "Trap",
     "U",
