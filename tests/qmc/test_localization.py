@@ -37,7 +37,7 @@ MOVE = eqx.filter_jit(t_moves)
 def blob() -> SlaterJastrow:
     """One electron around a pseudo-nucleus, in an orbital that is not the ground state."""
     atom = Electrons((1, 0), [Nucleus(pseudopotential=SOFT)])
-    return SlaterJastrow(atom, orbitals=Blob(0.9, (0.4, 0.0, 0.3)))
+    return SlaterJastrow(atom, orbitals=Blob(0.5, (0.4, 0.0, 0.3)))
 
 
 def lowest_s(potential) -> float:
