@@ -87,7 +87,7 @@ def test_walkers_are_whole_after_t_moves():
     psi = SlaterJastrow(system, [U(order=3, cutoff=3.0)], orbitals=SP(0.9, 0.7), delay=3)
     psi = psi.with_parameters(psi.parameters + 0.05)
     walkers = begin(psi, system.start(jax.random.PRNGKey(1), 16))
-    moved, gone = MOVE(psi, jnp.asarray(0.3), walkers, jax.random.PRNGKey(2))
+    moved, gone = MOVE(psi, jnp.asarray(2.0), walkers, jax.random.PRNGKey(2))
     elsewhere = np.any(np.asarray(moved.r != walkers.r), axis=1)
     np.testing.assert_array_equal(np.sum(elsewhere, axis=1), gone)
     assert 16 < np.sum(gone) < 16 * 7

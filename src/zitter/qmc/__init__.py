@@ -11,6 +11,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.energies import (
     CoulombEnergy,
+    CrystalEnergy,
     EnergyTerm,
     Ewald,
     EwaldEnergy,
@@ -29,7 +30,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -43,6 +44,7 @@ from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
 from zitter.qmc.systems import (
+    Crystal,
     ElectronGas,
     Electrons,
     GaussianSum,
@@ -62,7 +64,10 @@ from zitter.qmc.wavefunction import Wavefunction
 __all__ = [
     "Cell",
     "Change",
+    "Chi",
     "CoulombEnergy",
+    "Crystal",
+    "CrystalEnergy",
     "DeterminantLocality",
     "ElectronGas",
     "Electrons",

@@ -2,6 +2,7 @@
 
 from zitter.qmc.energies.base import EnergyTerm, Transitions
 from zitter.qmc.energies.coulomb import CoulombEnergy
+from zitter.qmc.energies.crystal import CrystalEnergy
 from zitter.qmc.energies.ewald import Ewald, EwaldEnergy, madelung
 from zitter.qmc.energies.external import ExternalPotential
 from zitter.qmc.energies.kinetic import KineticEnergy
@@ -14,6 +15,7 @@ from zitter.qmc.energies.pseudopotential import (
 
 __all__ = [
     "CoulombEnergy",
+    "CrystalEnergy",
     "EnergyTerm",
     "Ewald",
     "EwaldEnergy",

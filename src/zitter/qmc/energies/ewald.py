@@ -112,10 +112,13 @@ class Ewald(eqx.Module):
         )
         return (left.T @ right).reshape(-1, 2, self.limits[-1] + 1)
 
-    def energy(self, r: Any, charges: Any = None, dtype: Any = jnp.float64) -> Any:
-        """E of one configuration (d, N); electrons unless `charges` are given."""
+    def energy(self, r: Any, charges: Any = None, dtype: Any = jnp.float64, rho: Any = None) -> Any:
+        """E of one configuration (d, N); electrons unless `charges` are given.
+
+        `rho` is its `structure` where that is known.
+        """
         n = r.shape[-1]
-        rho = self.structure(r, charges, dtype)
+        rho = self.structure(r, charges, dtype) if rho is None else rho
         squares = jnp.sum(rho.astype(jnp.float64) ** 2, axis=1)
         # All ordered pairs: twice the work of a list of pairs, and still faster than gathering.
         own_place = jnp.eye(n, dtype=bool)
@@ -160,6 +163,19 @@ class Ewald(eqx.Module):
         (a, b), (c, d) = self.phases(point)
         real = a[:, None] * c - b[:, None] * d
         return jnp.stack([real, a[:, None] * d + b[:, None] * c], axis=1)
+
+    def between(
+        self, parts: Any, charges: Any, rho: Any, other: Any, dtype: Any = jnp.float64
+    ) -> Any:
+        """Σ_iI q_I v_E(r_i − R_I): unit charges i with charges I, the columns of `parts`.
+
+        `parts` are the components of r_i − R_I, `rho` and `other` the structures of both.
+        """
+        pairs = jax.lax.optimization_barrier(self._real_space(parts, dtype))
+        real = jnp.sum(pairs.astype(jnp.float64) @ charges)
+        products = jnp.sum(rho.astype(jnp.float64) * other, axis=1)
+        total = parts[0].shape[0] * jnp.sum(charges)
+        return jnp.sum(self.weights * products) + real - self.background * total
 
     def _real_space(self, parts: Any, dtype: Any = jnp.float64) -> Any:
         nearest = self.cell.nearest(parts)

@@ -10,6 +10,7 @@ import abc
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
+import jax
 
 from zitter.qmc.systems import System
 
@@ -60,12 +61,19 @@ class JastrowTerm(eqx.Module):
 
 
 class PreparedTerm(eqx.Module):
-    """A term of J on a given system. `parameters` are all its free coefficients, J is linear in
-    them apart from the part the cusp fixes."""
+    """A term of J on a given system. `parameters` are its free coefficients."""
 
     parameters: eqx.AbstractVar[Any]
     pairwise: eqx.AbstractClassVar[bool]  # a sum over pairs, so that `couplings` says everything
     cusped: ClassVar[bool] = False  # whether it carries Kato's cusps, which only one term may
+
+    @property
+    def varied(self) -> dict[str, Any]:
+        """All that optimizers vary, by name: the parameters, and cutoffs that are free.
+
+        These are fields of the term, whose new values are put in their place.
+        """
+        return {"": self.parameters}
 
     @abc.abstractmethod
     def start(self, r: Any, dtype: Any) -> Any:
@@ -73,6 +81,11 @@ class PreparedTerm(eqx.Module):
 
     @abc.abstractmethod
     def change(self, r: Any, memory: Any, move: Move, gradients: bool, dtype: Any) -> Change: ...
+
+    def changes(self, r: Any, memory: Any, at_rest: Move, points: Any, dtype: Any) -> Any:
+        """J_new − J_old (Q,) with the electron at each of the points (d, Q)."""
+        one = lambda new: self.change(r, memory, at_rest._replace(new=new), False, dtype)  # noqa: E731
+        return jax.vmap(one, in_axes=1)(points).value
 
     @abc.abstractmethod
     def update(self, memory: Any, move: Move, news: Any, accept: Any) -> Any: ...

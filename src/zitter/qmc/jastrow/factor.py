@@ -50,25 +50,24 @@ class Jastrow(eqx.Module):
 
     @property
     def parameters(self) -> jax.Array:
-        return ravel_pytree([term.parameters for term in self.terms])[0]
+        return ravel_pytree(_varied(self))[0]
 
     def with_parameters(self, vector: Any) -> Jastrow:
-        unravel = ravel_pytree([term.parameters for term in self.terms])[1]
-        return eqx.tree_at(lambda j: [term.parameters for term in j.terms], self, unravel(vector))
+        return eqx.tree_at(_varied, self, ravel_pytree(_varied(self))[1](vector))
 
     def stored_parameters(self) -> dict[str, io.Variable]:
         variables = {}
-        for name, term in zip(self._stored_names(), self.terms, strict=True):
-            values = np.asarray(term.parameters)
+        for name, values in self._named():
             dims = tuple(f"{name}_{axis}" for axis in range(values.ndim))
-            variables[name] = io.Variable(values, dims, "1", "Jastrow parameters")
+            units = "bohr" if name.endswith("cutoff") else "1"
+            variables[name] = io.Variable(values, dims, units, "Jastrow parameters")
         return variables
 
     def load_parameters(self, path: str | os.PathLike[str]) -> Jastrow:
         stored = io.read(path).variables
         vector = []
-        for name, term in zip(self._stored_names(), self.terms, strict=True):
-            shape = np.shape(term.parameters)
+        for name, values in self._named():
+            shape = values.shape
             if name not in stored or stored[name].data.shape != shape:
                 raise checks.InputError(
                     "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
@@ -76,8 +75,13 @@ class Jastrow(eqx.Module):
             vector.append(stored[name].data.ravel())
         return self.with_parameters(jnp.asarray(np.concatenate(vector)))
 
-    def _stored_names(self) -> list[str]:
-        return [f"jastrow_{position}_{name}" for position, name in enumerate(self.names)]
+    def _named(self) -> list[tuple[str, np.ndarray]]:
+        """What is varied, in the order of the vector, as files name it."""
+        return [
+            ("_".join(filter(None, ("jastrow", str(position), name, part))), np.asarray(values))
+            for position, (name, term) in enumerate(zip(self.names, self.terms, strict=True))
+            for part, values in term.varied.items()
+        ]
 
     # A configuration.
 
@@ -107,8 +111,10 @@ class Jastrow(eqx.Module):
 
     def changes(self, r: Any, memory: Any, at_rest: Move, points: Any, dtype: Any) -> Any:
         """J_new − J_old (Q,) with one electron at each of the points (d, Q)."""
-        one = lambda new: self.change(r, memory, at_rest._replace(new=new), False, dtype)  # noqa: E731
-        return jax.vmap(one, in_axes=1)(points).value
+        total = jnp.zeros(points.shape[1])
+        for term, own in zip(self.terms, memory, strict=True):
+            total = total + term.changes(r, own, at_rest, points, dtype)
+        return total
 
     def update(self, memory: Any, move: Move, news: Any, accept: Any) -> tuple[Any, ...]:
         each = zip(self.terms, memory, news, strict=True)
@@ -128,3 +134,7 @@ class Jastrow(eqx.Module):
     def update_block(self, memory: Any, moves: Moves, news: Any, accepted: Any) -> tuple[Any, ...]:
         each = zip(self.terms, memory, news, strict=True)
         return tuple(term.update_block(own, moves, fresh, accepted) for term, own, fresh in each)
+
+
+def _varied(jastrow: Jastrow) -> list[Any]:
+    return [values for term in jastrow.terms for values in term.varied.values()]

@@ -20,6 +20,7 @@ import numpy as np
 from zitter import checks
 from zitter.qmc.cells import squared
 from zitter.qmc.jastrow.base import Change, JastrowTerm, PreparedTerm
+from zitter.qmc.jastrow.cutoffs import chosen_cutoff
 from zitter.qmc.systems import System
 
 
@@ -36,19 +37,8 @@ class H(JastrowTerm):
         self.smoothness = checks.integer("smoothness", smoothness, 3, 6)
 
     def prepare(self, system: System) -> PreparedH:
-        length = self.cutoff
-        if system.cell is not None:
-            limit = system.cell.inradius
-            if length is not None and float(length) > limit * (1 + 1e-12):
-                raise checks.InputError(
-                    "cutoff",
-                    f"must not exceed the radius {limit:.6g} of the sphere inside the "
-                    f"Wigner–Seitz cell, but is {float(length):g}",
-                )
-            length = np.float64(limit) if length is None else length
-        elif length is None:
-            raise checks.InputError("cutoff", "must be given for a system without a cell")
-        return PreparedH(system, self.order, length, self.smoothness)
+        length, free = chosen_cutoff(system, self.cutoff)
+        return PreparedH(system, self.order, length, free, self.smoothness)
 
 
 class PreparedH(PreparedTerm):
@@ -58,15 +48,21 @@ class PreparedH(PreparedTerm):
     parameters: Any
     length: Any
     order: int = eqx.field(static=True)
+    free_cutoff: bool = eqx.field(static=True)
     smoothness: int = eqx.field(static=True)
     pairwise: ClassVar[bool] = False
 
-    def __init__(self, system: System, order: int, length: Any, smoothness: int):
+    def __init__(self, system: System, order: int, length: Any, free: bool, smoothness: int):
         self.system = system
         self.length = length
+        self.free_cutoff = free
         self.order = order
         self.smoothness = smoothness
         self.parameters = jnp.zeros(len(self._triples()))
+
+    @property
+    def varied(self):
+        return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
 
     def _triples(self) -> list[tuple[int, int, int]]:
         return list(itertools.combinations_with_replacement(range(self.order), 3))

@@ -18,13 +18,15 @@ import numpy as np
 from zitter import checks
 from zitter.qmc.cells import row_sums, squared
 from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, PreparedTerm
+from zitter.qmc.jastrow.cutoffs import chosen_cutoff, cut_off, fitted, with_slope
 from zitter.qmc.systems import System
 
 
 class U(JastrowTerm):
     """u(r) to the power `order` for each spin channel, cut off at `cutoff` with C = `smoothness`.
 
-    Without a cutoff the radius of the sphere inside the Wigner–Seitz cell is taken.
+    Without a cutoff the radius of the sphere inside the Wigner–Seitz cell is taken; without a cell
+    the cutoff is one of the parameters.
     """
 
     order: int = eqx.field(static=True)
@@ -37,20 +39,8 @@ class U(JastrowTerm):
         self.smoothness = checks.integer("smoothness", smoothness, 2, 6)
 
     def prepare(self, system: System) -> PreparedU:
-        length = self.cutoff
-        if system.cell is not None:
-            limit = system.cell.inradius
-            if length is None:
-                length = np.float64(limit)
-            elif float(length) > limit * (1 + 1e-12):
-                raise checks.InputError(
-                    "cutoff",
-                    f"must not exceed the radius {limit:.6g} of the sphere inside the "
-                    f"Wigner–Seitz cell, but is {float(length):g}",
-                )
-        elif length is None:
-            raise checks.InputError("cutoff", "must be given for a system without a cell")
-        return PreparedU(system, self.order, length, self.smoothness)
+        length, free = chosen_cutoff(system, self.cutoff)
+        return PreparedU(system, self.order, length, free, self.smoothness)
 
 
 class PreparedU(PreparedTerm):
@@ -60,13 +50,15 @@ class PreparedU(PreparedTerm):
     parameters: Any
     length: Any
     cusps: Any  # Γ of like and of opposite spins
+    free_cutoff: bool = eqx.field(static=True)
     smoothness: int = eqx.field(static=True)
     pairwise: ClassVar[bool] = True
     cusped: ClassVar[bool] = True
 
-    def __init__(self, system: System, order: int, length: Any, smoothness: int):
+    def __init__(self, system: System, order: int, length: Any, free: bool, smoothness: int):
         self.system = system
         self.length = length
+        self.free_cutoff = free
         self.smoothness = smoothness
         like, opposite = (0.25, 0.5) if system.dimension == 3 else (1 / 3, 1.0)
         self.cusps = np.asarray([like, opposite] if all(system.spins) else [like])
@@ -81,50 +73,47 @@ class PreparedU(PreparedTerm):
         powers = float(self.length) ** -(np.arange(beta.shape[1]) + self.smoothness)
         return (-1) ** self.smoothness * beta * powers
 
+    @property
+    def varied(self):
+        return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
+
     def _coefficients(self) -> Any:
-        first = self.parameters[:, :1]
-        cusp = self.cusps[:, None] * self.length + self.smoothness * first
-        return jnp.concatenate([first, cusp, self.parameters[:, 1:]], axis=1)
+        return with_slope(self.parameters, self.cusps, self.length, self.smoothness)
 
     def radial(self, distance: Any, beta: Any) -> tuple[Any, Any, Any]:
         """u, u' and u'' at distances; `beta` (order+1, …) broadcasts against them."""
-        dtype = distance.dtype
-        x = distance / self.length.astype(dtype)
-        inside = x < 1
-        y = jnp.where(inside, 1 - x, 0)
-        p = beta[-1] + 0 * x
-        p1 = p2 = jnp.zeros_like(p)
-        for b in beta[-2::-1]:
-            p2 = p2 * x + 2 * p1
-            p1 = p1 * x + p
-            p = p * x + b
-        c = self.smoothness
-        scale = 1 / self.length.astype(dtype)
-        top = jnp.where(inside, y ** (c - 2), 0)  # y⁰ would be 1 beyond the cutoff
-        value = top * y * y * p
-        slope = scale * top * y * (y * p1 - c * p)
-        curvature = scale**2 * top * (y * y * p2 - 2 * c * y * p1 + c * (c - 1) * p)
-        return value, slope, curvature
+        return cut_off(distance, self.length, self.smoothness, beta)
 
     def start(self, r, dtype):
         return ()
 
+    def changes(self, r, memory, at_rest, points, dtype):
+        points = jnp.concatenate([at_rest.old[:, None], points], axis=1)
+        # The electron itself is left out by a distance beyond the cutoff, where u is zero.
+        own = jnp.arange(r.shape[1]) == at_rest.electron
+        value = self._values(points, r, self._by_spin(r, at_rest.spin, dtype), own)
+        totals = row_sums(value.astype(jnp.float64))
+        return totals[1:] - totals[0]
+
+    def _by_spin(self, r, spin, dtype):
+        """β (order+1 arrays of N) between an electron of this spin and each of the others."""
+        opposite = jnp.where(jnp.arange(r.shape[1]) < self.system.spins[0], 0, 1) != spin
+        beta = self._coefficients().astype(dtype)
+        return list(jnp.where(opposite, beta[-1][:, None], beta[0][:, None]))
+
     def change(self, r, memory, move, gradients, dtype):
+        if not gradients:
+            value = self.changes(r, memory, move, move.new[:, None], dtype)
+            return Change(value[0], None, None, None)
         points = jnp.stack([move.old, move.new], axis=1)  # (d, 2)
         apart = [p[:, None] - x[None, :] for p, x in zip(points, r, strict=True)]
         apart = self.system.nearest(apart)
-        n, up = r.shape[1], self.system.spins[0]
-        others = jnp.arange(n) != move.electron
+        others = jnp.arange(r.shape[1]) != move.electron
         # Distance 1 instead of 0 for the electron itself, which is left out of the sums.
         distance = jnp.sqrt(jnp.where(others, squared(apart), 1.0)).astype(dtype)
-        channel = jnp.where(jnp.arange(n) < up, 0, 1) != move.spin
-        beta = self._coefficients().astype(dtype)
-        beta = jnp.where(channel, beta[-1][:, None], beta[0][:, None])
-        value, slope, _ = self.radial(distance, list(beta[:, None, :]))
+        value, slope, _ = self.radial(distance, self._by_spin(r, move.spin, dtype))
         value = jnp.where(others, value, 0)
         total = jnp.sum((value[1] - value[0]).astype(jnp.float64))
-        if not gradients:
-            return Change(total, None, None, None)
         factor = jnp.where(others, slope / distance, 0).astype(jnp.float64)
         gradient = jnp.stack([jnp.sum(factor * x, axis=1) for x in apart])  # (d, 2)
         return Change(total, gradient[:, 0], gradient[:, 1], None)
@@ -133,12 +122,11 @@ class PreparedU(PreparedTerm):
         return memory
 
     def couplings(self, r, memory, moves, dtype):
-        k, n = moves.electrons.shape[0], r.shape[1]
+        k = moves.electrons.shape[0]
         points = jnp.concatenate([moves.old, moves.new], axis=1)  # (d, 2K)
         beta = self._coefficients().astype(dtype)
-        opposite = jnp.where(jnp.arange(n) < self.system.spins[0], 0, 1) != moves.spin
-        by_spin = jnp.where(opposite, beta[-1][:, None], beta[0][:, None])
-        totals = row_sums(self._values(points, r, list(by_spin)).astype(jnp.float64))
+        by_spin = self._by_spin(r, moves.spin, dtype)
+        totals = row_sums(self._values(points, r, by_spin).astype(jnp.float64))
         within = self._values(points, points, list(beta[0])).astype(jnp.float64)
         difference = within[k:] - within[:k]  # what step p changes at the old and new points of q
         # The electron's own old place is among all of them: what it did there does not count.
@@ -146,10 +134,11 @@ class PreparedU(PreparedTerm):
         pairs = jnp.where(jnp.eye(k, dtype=bool), 0, difference[:, k:] - difference[:, :k])
         return Couplings(values, pairs, ())
 
-    def _values(self, points, others, beta):
-        """u between two sets of points (d, …)."""
+    def _values(self, points, others, beta, without=False):
+        """u between two sets of points (d, …), zero where `without` is true."""
         apart = [p[:, None] - x[None, :] for p, x in zip(points, others, strict=True)]
         distance = jnp.sqrt(squared(self.system.nearest(apart))).astype(beta[0].dtype)
+        distance = jnp.where(without, 2 * self.length.astype(distance.dtype), distance)
         return self.radial(distance, beta)[0]
 
     def update_block(self, memory, moves, news, accepted):
@@ -175,19 +164,9 @@ class PreparedU(PreparedTerm):
 
 def _guess(system: System, cusp: float, length: float, order: int, c: int) -> np.ndarray:
     """Free coefficients to start from: the system's guess of u, fitted with its cusp held."""
-    r = np.linspace(1e-3, 1, 200) * length
-    target = system.pair_guess(r, cusp)
-    if target is None:
+    if system.pair_guess(np.ones(1), cusp) is None:
         # (1 − x)^C with the right slope at the origin and nothing else.
         free = np.zeros(order)
         free[0] = -cusp * length / c
         return free
-    target = target - target[-1]
-    x = r / length
-    powers = [l for l in range(order + 1) if l != 1]
-    columns = [(1 - x) ** c * x**l for l in powers]
-    columns[0] = columns[0] + c * x * (1 - x) ** c
-    fixed = cusp * length * x * (1 - x) ** c
-    matrix = np.stack(columns, axis=1) * x[:, None]
-    ridge = 1e-6 * np.eye(len(powers))
-    return np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ ((target - fixed) * x))
+    return fitted(lambda r: system.pair_guess(r, cusp), cusp, length, order, c)

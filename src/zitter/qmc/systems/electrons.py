@@ -11,14 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.qmc.energies import (
-    CoulombEnergy,
-    EnergyTerm,
-    KineticEnergy,
-    pseudopotential_energies,
-)
+from zitter.qmc.energies import CoulombEnergy, EnergyTerm, pseudopotential_energies
 from zitter.qmc.orbitals import Nodeless
 from zitter.qmc.systems.base import System
+from zitter.qmc.systems.matter import around, both_spins, matter_energies
 from zitter.qmc.systems.nuclei import Nuclei, Nucleus
 
 VALENCE = 4.0  # bohr: how far the outer electrons of atoms are from one another
@@ -55,7 +51,7 @@ class Electrons(System):
         runtime.settings()  # tables in double precision
         self.cell = None
         self.dimension = checks.choice("dimension", dimension, (2, 3))
-        self.spins = _both_spins(spins)
+        self.spins = both_spins(spins)
         self.all_nuclei = Nuclei(nuclei, dimension)
         checks.listed("terms", terms, EnergyTerm)
         self.terms = tuple(terms)
@@ -85,7 +81,7 @@ class Electrons(System):
     @property
     def energies(self):
         coulomb = CoulombEnergy(self.charges, self.positions)
-        return (KineticEnergy(), coulomb, *self.pseudopotentials, *self.terms)
+        return (*matter_energies(coulomb, self.pseudopotentials), *self.terms)
 
     def default_orbitals(self):
         if len(self.charges) != 1 or max(self.spins) > 1 or not self.nuclei.bare[0]:
@@ -103,11 +99,7 @@ class Electrons(System):
         cloud = self.length * jax.random.normal(key, shape, jnp.float64)
         if len(self.charges) == 0:
             return cloud
-        # As many places for each spin as pairs neutralize a nucleus; spin down goes on where spin
-        # up has ended, so that an odd electron of each spin finds a nucleus of its own.
-        places = np.repeat(np.arange(len(self.charges)), np.ceil(self.charges / 2).astype(int))
-        chosen = places[np.arange(self.electrons) % len(places)]
-        return cloud + jnp.asarray(self.positions[chosen].T)
+        return cloud + jnp.asarray(around(self.all_nuclei, self.electrons))
 
     @property
     def length(self):
@@ -127,14 +119,3 @@ def _scale(nuclei: Nuclei) -> float:
     """The size of the lowest orbital: 1/Z around bare nuclei, that of valence electrons else."""
     bare = nuclei.charges[nuclei.bare]
     return float(1 / np.max(bare)) if len(bare) else 1.0
-
-
-def _both_spins(spins: Any) -> tuple[int, int]:
-    if not isinstance(spins, list | tuple) or len(spins) != 2:
-        raise checks.InputError("spins", f"must be two numbers, up and down, but is {spins!r}")
-    up, down = (checks.integer(f"spins.{i}", n, 0) for i, n in enumerate(spins))
-    if up < down or up == 0:
-        raise checks.InputError(
-            "spins", f"must hold electrons, at least as many up as down, but is {(up, down)}"
-        )
-    return up, down

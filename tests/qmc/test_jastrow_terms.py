@@ -1,0 +1,183 @@
+"""Jastrow terms around nuclei: closed forms against differentiation, moves against whole values."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jastrow_systems import NUCLEI, SYSTEMS, molecule, places, random_jastrow, solid
+from walker_programs import begin, scattered
+
+from zitter import checks
+from zitter.qmc import Chi, ElectronGas, Electrons, Nodeless, Nucleus, SlaterJastrow, U
+from zitter.qmc.jastrow import Jastrow, Move, Moves
+from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
+from zitter.qmc.walk.sweep import sweep
+
+KEY = jax.random.PRNGKey(0)
+TERMS = {
+    "molecule": [U(order=4), Chi(order=4)],
+    "solid": [U(order=3), Chi(order=3, by_spin=True, cusp=True)],
+}
+
+
+@pytest.fixture(scope="module", params=list(TERMS))
+def jastrow(request):
+    return random_jastrow(SYSTEMS[request.param](), TERMS[request.param])
+
+
+@eqx.filter_jit
+def by_differentiation(jastrow, r):
+    value = lambda x: jastrow.derivatives(x.reshape(r.shape))[0]  # noqa: E731
+    flat = r.ravel()
+    laplacian = jnp.trace(jax.hessian(value)(flat))
+    return value(flat), jax.grad(value)(flat).reshape(r.shape), laplacian
+
+
+@eqx.filter_jit
+def closed_forms(jastrow, r, dtype=jnp.float64):
+    return jastrow.derivatives(r, dtype)
+
+
+def test_derivatives_by_closed_forms(jastrow):
+    r = places(jastrow.terms[0].system)
+    for found, expected in zip(
+        closed_forms(jastrow, r), by_differentiation(jastrow, r), strict=True
+    ):
+        scale = 1 + float(jnp.max(jnp.abs(expected)))
+        np.testing.assert_allclose(found, expected, atol=1e-11 * scale)
+
+
+@eqx.filter_jit
+def all_ways(jastrow, r, electron, points):
+    """Many places and one for an electron, and whole values there and before."""
+    memory = jastrow.start(r, jnp.float64)
+    spin = (electron >= jastrow.terms[0].system.spins[0]).astype(jnp.int32)
+    rest = Move(electron, spin, r[:, electron], r[:, electron])
+    many = jastrow.changes(r, memory, rest, points, jnp.float64)
+    one = jastrow.change(r, memory, rest._replace(new=points[:, 0]), True, jnp.float64)
+    moved = jax.vmap(lambda p: r.at[:, electron].set(p), in_axes=1)(points)
+    return many, one, jax.vmap(jastrow.derivatives)(moved), jastrow.derivatives(r)
+
+
+@pytest.mark.parametrize("electron", [1, 4])  # one of each spin
+def test_changes_are_differences_of_whole_values(jastrow, electron):
+    r = places(jastrow.terms[0].system)
+    points = r[:, electron, None] + jax.random.normal(KEY, (3, 4), jnp.float64)
+    many, one, whole, before = all_ways(jastrow, r, jnp.asarray(electron), points)
+    np.testing.assert_allclose(many, whole[0] - before[0], atol=1e-11)
+    assert float(one.value) == pytest.approx(float(many[0]), abs=1e-11)
+    np.testing.assert_allclose(one.gradient_old, before[1][:, electron], atol=1e-11)
+    np.testing.assert_allclose(one.gradient_new, whole[1][0][:, electron], atol=1e-11)
+
+
+def test_couplings_tell_what_a_block_of_moves_does(jastrow):
+    """Moves 0 and 2 of spin up are accepted: the change of all is the sum of what is told."""
+    system = jastrow.terms[0].system
+    r = places(system)
+    electrons = jnp.arange(3)
+    new = r[:, :3] + 0.7 * jax.random.normal(KEY, (3, 3), jnp.float64)
+    accepted = jnp.asarray([True, False, True])
+
+    @eqx.filter_jit
+    def block(jastrow, r):
+        memory = jastrow.start(r, jnp.float64)
+        moves = Moves(electrons, 0, r[:, :3], new)
+        told = jastrow.couplings(r, memory, moves, jnp.float64)
+        after = r.at[:, :3].set(jnp.where(accepted, new, r[:, :3]))
+        kept = jastrow.update_block(memory, moves, told.news, accepted)
+        change = jastrow.derivatives(after)[0] - jastrow.derivatives(r)[0]
+        return told, change, kept, jastrow.start(after, jnp.float64)
+
+    told, change, kept, fresh = block(jastrow, r)
+    expected = told.values[0] + told.values[2] + told.pairs[2, 0]
+    assert float(expected) == pytest.approx(float(change), abs=1e-11)
+    np.testing.assert_allclose(told.pairs, told.pairs.T, atol=1e-11)
+    for updated, computed in zip(jax.tree.leaves(kept), jax.tree.leaves(fresh), strict=True):
+        np.testing.assert_allclose(updated, computed, atol=1e-12)
+
+
+def test_single_precision(jastrow):
+    r = places(jastrow.terms[0].system)
+    double, single = closed_forms(jastrow, r), closed_forms(jastrow, r, jnp.float32)
+    for a, b in zip(double, single, strict=True):
+        assert b.dtype == jnp.float64
+        # Rounding 6e-8 of a few hundred terms.
+        np.testing.assert_allclose(a, b, atol=2e-5 * (1 + float(jnp.max(jnp.abs(a)))))
+
+
+def test_chi_slopes_at_nuclei():
+    """−Z of bare nuclei with `cusp`, zero without, for any free parameters."""
+    for cusp, slopes in ((True, [-3.0, -1.0]), (False, [0.0, 0.0])):
+        (term,) = random_jastrow(molecule(), [Chi(order=5, cusp=cusp)]).terms
+        beta = np.asarray(term.coefficients())[:, 0]
+        found = (beta[:, 1] - term.smoothness * beta[:, 0]) / float(term.length)
+        np.testing.assert_allclose(found, slopes, atol=1e-12)
+
+
+def test_cutoffs_without_a_cell_are_parameters():
+    terms = [U(order=3), Chi(order=3)]
+    free = Jastrow(molecule(), terms)
+    assert free.parameters.size == 2 * 3 + 1 + 2 * 3 + 1
+    assert Jastrow(solid(), terms).parameters.size == 2 * 3 + 2 * 3
+    fixed = [U(order=3, cutoff=4.0), Chi(order=3, cutoff=4.0)]
+    assert Jastrow(molecule(), fixed).parameters.size == 2 * 3 + 2 * 3
+    assert set(free.stored_parameters()) == {
+        *("jastrow_0_u", "jastrow_0_u_cutoff", "jastrow_1_chi", "jastrow_1_chi_cutoff")
+    }
+    # Each entry of the vector is where its name says.
+    moved = free.with_parameters(jnp.arange(free.parameters.size, dtype=float))
+    assert float(moved.terms[0].length) == 6
+    assert float(moved.terms[1].length) == free.parameters.size - 1
+    np.testing.assert_array_equal(moved.parameters, np.arange(free.parameters.size))
+
+
+@pytest.fixture(scope="module")
+def hydrogen():
+    """H₂ with one orbital at each nucleus, and all terms."""
+    system = Electrons((1, 1), [Nucleus(1, (0, 0, -0.7), "H"), Nucleus(1, (0, 0, 0.7), "H")])
+    orbitals = [Nodeless(1.0, center=(0, 0, z)) for z in (-0.7, 0.7)]
+    terms = [U(order=3), Chi(order=3, by_spin=True)]
+    return scattered(SlaterJastrow(system, terms, orbitals))
+
+
+@pytest.mark.parametrize(
+    "dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"]
+)
+def test_sweeps_leave_what_a_fresh_start_gives(hydrogen, dynamics):
+    walkers = begin(hydrogen, hydrogen.system.start(KEY, 3))
+    dynamics = jax.tree.map(jnp.asarray, dynamics)
+    moved, tally = eqx.filter_jit(sweep)(hydrogen, dynamics, walkers, KEY)
+    fresh = begin(hydrogen, moved.r)
+    assert float(jnp.sum(tally.accepted)) > 0
+    for updated, computed in zip(jax.tree.leaves(moved), jax.tree.leaves(fresh), strict=True):
+        np.testing.assert_allclose(updated, computed, atol=1e-11)
+
+
+def test_parameters_and_cutoffs_survive_a_file(tmp_path, hydrogen):
+    hydrogen.save_parameters(tmp_path / "jastrow.h5")
+    other = hydrogen.with_parameters(jnp.ones_like(hydrogen.parameters))
+    loaded = other.load_parameters(tmp_path / "jastrow.h5")
+    np.testing.assert_array_equal(loaded.parameters, hydrogen.parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Jastrow(ElectronGas(14, 1.0), [Chi()]), "must not hold Chi .* without nuclei"),
+        (lambda: Jastrow(solid(), [Chi(cutoff=9.0)]), r"jastrow.0.cutoff: must not exceed .* is 9"),
+        (lambda: Chi(order=1), "order: must be at least 2, but is 1"),
+        (lambda: Chi(smoothness=1), "smoothness: must be at least 2, but is 1"),
+    ],
+)
+def test_refusals(make, sentence):
+    with pytest.raises(checks.InputError, match=sentence):
+        make()
+
+
+def test_nuclei_of_one_kind_share_parameters():
+    (term,) = Jastrow(molecule(), [Chi(order=4)]).terms
+    assert term.parameters.shape == (2, 1, 4)
+    assert len(NUCLEI) == 3
