@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 from pseudo_atoms import CARBON, SOFT, SP, Blob
 from scipy.linalg import eigh_tridiagonal
-from walker_programs import begin
+from walker_programs import begin, local_energies
 
 from zitter import checks
 from zitter.qmc import (
+    Crystal,
     DeterminantLocality,
     ElectronGas,
     Electrons,
     Locality,
     Nucleus,
     PlainWavefunction,
+    PlaneWaves,
     SlaterJastrow,
     System,
     TMoves,
@@ -75,7 +77,7 @@ def _transitions(psi, walkers, keys):
     term = psi.system.energies[3]
 
     def one(walker, key):
-        return term.transitions(psi, *psi.alone(walker, jnp.asarray(0)), key)
+        return term.transitions(psi, *psi.alone(walker, jnp.asarray(0)), 0, key)
 
     return jax.vmap(one)(walkers, keys)
 
@@ -95,6 +97,35 @@ def test_walkers_are_whole_after_t_moves():
     np.testing.assert_allclose(moved.log, fresh.log, atol=1e-9)
     np.testing.assert_array_equal(moved.phase, fresh.phase)
     np.testing.assert_allclose(moved.inverse, fresh.inverse, rtol=1e-6, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def twisted() -> SlaterJastrow:
+    """Plane waves at a twist between pseudo-nuclei: a complex Ψ in a periodic cell."""
+    vectors = [[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0]]
+    nuclei = [Nucleus(pseudopotential=SOFT), Nucleus(pseudopotential=CARBON, position=(2, 2, 2))]
+    twist = (0.1, 0.2, -0.3)
+    solid = Crystal(vectors, nuclei, (4, 4), twist)
+    return SlaterJastrow(solid, [U(order=3)], orbitals=PlaneWaves(solid.cell, 4, twist))
+
+
+def test_complex_walkers_are_whole_after_t_moves(twisted):
+    walkers = begin(twisted, twisted.system.start(jax.random.PRNGKey(1), 8))
+    moved, gone = MOVE(twisted, jnp.asarray(1.0), walkers, jax.random.PRNGKey(2))
+    assert np.sum(gone) > 4
+    fresh = begin(twisted, moved.r)
+    np.testing.assert_allclose(moved.log, fresh.log, atol=1e-9)
+    np.testing.assert_allclose(moved.phase, fresh.phase, atol=1e-9)
+
+
+def test_a_lattice_vector_changes_no_nonlocal_energy(twisted):
+    """Electrons in other cells: phases of the twist cancel in Ψ(r_q)/Ψ(r)."""
+    r = twisted.system.start(jax.random.PRNGKey(3), 4)
+    shifts = 4.0 * jax.random.randint(jax.random.PRNGKey(4), r.shape, -2, 3)
+    here, there = (local_energies(twisted, begin(twisted, x)) for x in (r, r + shifts))
+    for name in ("pseudopotential_local", "pseudopotential_nonlocal"):
+        assert np.all(np.abs(here[name]) > 1e-3)
+        np.testing.assert_allclose(here[name], there[name], rtol=1e-9)
 
 
 @pytest.mark.parametrize("localization", [TMoves(), Locality(), DeterminantLocality()])

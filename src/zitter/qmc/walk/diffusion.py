@@ -14,7 +14,6 @@ bias of the constant number is undone by the product of the mean weights over a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop
+from zitter import loop
 from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.walk import variational
+from zitter.qmc.walk.branching import comb_indices, weighted
 from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
 from zitter.qmc.walk.localization import Localization, TMoves, is_nonlocal, t_moves
 from zitter.qmc.walk.near_nuclei import drift_diffusion
+from zitter.qmc.walk.pace import check_localization, check_pace, usual_equilibration
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
@@ -141,44 +142,8 @@ def dmc(
     return run.finish(records, weights, outcome.state.walkers, info)
 
 
-def usual_equilibration(psi: Wavefunction, timestep: float, steps: int) -> int:
-    """Blocks in which electrons diffuse over the extent of the system."""
-    needed = psi.system.extent**2 / (psi.system.dimension * timestep)
-    return int(min(max(math.ceil(needed / steps), 10), 10000))
-
-
 def counter(state: State) -> Any:
     return state.counts.steps
-
-
-def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
-    """The time step; refuse what `dmc` alone cannot use (no equilibration is its own choice).
-
-    In the longest time step an electron diffuses as far as the next one is away.
-    """
-    checks.instance("psi", psi, Wavefunction)
-    timestep = float(checks.positive("timestep", timestep, "time"))
-    checks.integer("steps", steps, 1)
-    if equilibration is not None:
-        checks.integer("equilibration", equilibration, 1)
-    length, dimension = psi.system.length, psi.system.dimension
-    limit = length**2 / dimension
-    if timestep > limit:
-        raise checks.InputError(
-            "timestep",
-            f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
-            f"{length:.3g} to its neighbours ({psi.system.usual_timestep:.3g} is usual), "
-            f"but is {timestep:g}",
-        )
-    return timestep
-
-
-def check_localization(psi: Wavefunction, localization: Any) -> Localization:
-    """What becomes of nonlocal terms: T-moves unless another way is given."""
-    localization = TMoves() if localization is None else localization
-    checks.instance("localization", localization, Localization)
-    localization.check(psi)
-    return localization
 
 
 def blank_state(vmc: variational.State, trial: Any) -> State:
@@ -292,7 +257,7 @@ def _time_step(context: Context, state: State):
     grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
     log_weights = log_weights - grown
     weights = jnp.exp(log_weights)
-    record = _weighted(parts | measured, weights)
+    record = weighted(parts | measured, weights)
     population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
     # Stuck walkers are replaced at once; if all are, the guard ends the run.
     comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))
@@ -322,21 +287,3 @@ def _time_step(context: Context, state: State):
         walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
     )
     return state, record, grown
-
-
-def _weighted(values: dict[str, Any], weights: Any) -> dict[str, Any]:
-    shares = weights / jnp.sum(weights)
-    record = {name: jnp.tensordot(shares, value, 1) for name, value in values.items()}
-    record["variance"] = jnp.sum(shares * (values["energy"] - record["energy"]) ** 2)
-    return record
-
-
-def comb_indices(key: Any, weights: Any) -> Any:
-    """Which walkers survive: each appears weight/mean times, rounded up or down at random.
-
-    One uniform number places all teeth of the comb, which makes the least noise.
-    """
-    count = weights.shape[0]
-    edges = jnp.cumsum(weights) / jnp.sum(weights)
-    teeth = (jnp.arange(count) + jax.random.uniform(key, (), jnp.float64)) / count
-    return jnp.minimum(jnp.searchsorted(edges, teeth), count - 1).astype(jnp.int32)

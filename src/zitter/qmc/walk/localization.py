@@ -16,7 +16,6 @@ Of complex Ψ the real part of Ψ_q/Ψ counts (fixed phase).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -24,7 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks
-from zitter.qmc.energies import EnergyTerm
+from zitter.qmc.energies import EnergyTerm, Transitions
 from zitter.qmc.wavefunction import Block, Seat, Wavefunction
 
 
@@ -80,6 +79,7 @@ def t_moves(
 ) -> tuple[Any, Any]:
     """(walkers, moves of each): every electron in turn goes where nonlocal terms take it."""
     terms = [term for term in psi.system.energies if term.moves_electrons]
+    sites = [(term, site) for term in terms for site in range(term.sites)]
     count = walkers.r.shape[0]
 
     def body(carry, walkers, block: Block):
@@ -91,8 +91,19 @@ def t_moves(
             opened, moved = carry
             place, electron, may, key = entry
             seat = Seat(place, electron, block.spin)
-            one = lambda o, k: _heat_bath(psi, terms, timestep, o, seat, may, k, dtype)  # noqa: E731
-            opened, gone = jax.vmap(one)(opened, jax.random.split(key, count))
+            found = [
+                _transitions(psi, term, site, opened, seat, may, jax.random.fold_in(key, i), dtype)
+                for i, (term, site) in enumerate(sites)
+            ]
+            points = jnp.concatenate([f.points for f in found], axis=2)
+            amplitudes = jnp.concatenate([f.amplitudes for f in found], axis=1)
+            chance = jax.random.uniform(key, (count,), jnp.float64)
+
+            def one(opened, points, amplitudes, chance):
+                chances = jnp.where(may, jnp.maximum(-timestep * amplitudes, 0.0), 0.0)
+                return _heat_bath(psi, opened, seat, points, chances, chance, dtype)
+
+            opened, gone = jax.vmap(one)(opened, points, amplitudes, chance)
             return (opened, moved + gone), None
 
         seats = block.electrons.shape[0]
@@ -104,28 +115,32 @@ def t_moves(
     return walkers, moved
 
 
+def _transitions(psi, term: EnergyTerm, site, opened, seat: Seat, may, key, dtype) -> Transitions:
+    """Those of one electron of all walkers; where none is in reach, nothing is evaluated."""
+    place = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 2, keepdims=False)
+    reached = may & jax.vmap(lambda x: term.reaches(x, site))(place)
+
+    def evaluated():
+        one = lambda o, k: term.transitions(psi, o, seat, site, k, dtype)  # noqa: E731
+        return jax.vmap(one)(opened, jax.random.split(key, place.shape[0]))
+
+    shapes = jax.eval_shape(evaluated)
+    nothing = lambda: jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)  # noqa: E731
+    return jax.lax.cond(jnp.any(reached), evaluated, nothing)
+
+
 def _heat_bath(
     psi: Wavefunction,
-    terms: Sequence[EnergyTerm],
-    timestep: Any,
     opened: Any,
     seat: Seat,
-    may: Any,
-    key: Any,
+    points: Any,
+    chances: Any,
+    chance: Any,
     dtype: Any,
 ) -> tuple[Any, Any]:
     """One electron of one walker: to place q with t_q⁺/(1 + Σ t⁺), or nowhere."""
-    keys = jax.random.split(key, len(terms) + 1)
-    found = [
-        term.transitions(psi, opened, seat, own, dtype)
-        for term, own in zip(terms, keys[1:], strict=True)
-    ]
-    points = jnp.concatenate([f.points for f in found], axis=1)
-    amplitudes = jnp.concatenate([f.amplitudes for f in found])
-    chances = jnp.maximum(-timestep * amplitudes, 0.0)
-    chances = jnp.where(may & jnp.isfinite(chances), chances, 0.0)
-    edges = jnp.cumsum(chances)
-    tooth = jax.random.uniform(keys[0], (), jnp.float64) * (1 + edges[-1])
+    edges = jnp.cumsum(jnp.where(jnp.isfinite(chances), chances, 0.0))
+    tooth = chance * (1 + edges[-1])
     goes = tooth < edges[-1]
     chosen = jnp.minimum(jnp.searchsorted(edges, tooth, side="right"), edges.shape[0] - 1)
     old = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
