@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import checks, runtime
 from zitter.bases.base import Basis
 from zitter.linalg.base import Operator, Unsupported, cast_reals
 from zitter.linalg.dense import Dense
@@ -32,6 +33,10 @@ class TimeDependent(eqx.Module):
     @abc.abstractmethod
     def astype(self, real_dtype: Any) -> TimeDependent:
         """The same with operators of another precision; times and factors stay in float64."""
+
+    @abc.abstractmethod
+    def divided(self, basis: Basis) -> TimeDependent:
+        """The same with operators of a divided basis."""
 
     def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
         """Numbers that enclose the spectrum at all times in between, as far as samples tell.
@@ -59,6 +64,9 @@ class Driven(TimeDependent):
     def astype(self, real_dtype: Any) -> Driven:
         return Driven(self.factor, cast_reals(self.operator, real_dtype))
 
+    def divided(self, basis: Basis) -> Driven:
+        return Driven(self.factor, basis.divide_operator(self.operator))
+
     def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
         """Those of O times the range of c(t), which is sampled finely: a pulse has many cycles."""
         times = jnp.linspace(jnp.float64(start), jnp.float64(end), 8193)
@@ -81,6 +89,19 @@ class Moving(TimeDependent):
 
     def astype(self, real_dtype: Any) -> Moving:
         return Moving(self.build, np.dtype(real_dtype))
+
+    def divided(self, basis: Basis) -> Moving:
+        return Moving(_DividedBuild(self.build, basis), self.dtype)
+
+
+class _DividedBuild(eqx.Module):
+    """What moves, made for the whole basis and cut: the compiler keeps only each device's part."""
+
+    build: Callable[[Any, Any], Operator]
+    basis: Basis
+
+    def __call__(self, t: Any, dtype: Any) -> Operator:
+        return self.basis.divide_operator(self.build(t, dtype))
 
 
 class Absorbing(eqx.Module):
@@ -208,6 +229,22 @@ class Hamiltonian(eqx.Module):
         """Re⟨ψ|H|ψ⟩/⟨ψ|ψ⟩."""
         return jnp.real(
             self.basis.braket(psi, self.operator.apply(psi)) / self.basis.inner(psi, psi)
+        )
+
+    def divided(self) -> Hamiltonian:
+        """The same H with states and operators on the devices of the mesh; itself without one."""
+        name = checks.with_article(type(self.basis).__name__)
+        mesh = runtime.mesh_for(self.basis.mesh_axes, name)
+        if mesh is None:
+            return self
+        basis = self.basis.divided(mesh)
+        return Hamiltonian(
+            basis,
+            basis.divide_operator(self.fixed),
+            tuple(c.divided(basis) for c in self.changing),
+            None if self.absorber is None else basis.divide_operator(self.absorber),
+            None if self.mask is None else Mask(basis.divide(self.mask.log_rate)),
+            self.origin,
         )
 
     def astype(self, real_dtype: Any) -> Hamiltonian:

@@ -158,10 +158,21 @@ def drive(
     return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
 
 
+def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
+    """What `function(context, …)` would return, as shapes that know their devices."""
+    arrays, static = eqx.partition(context, eqx.is_array)
+    made = eqx.filter_eval_shape(function, context, *shapes)
+    call = jax.jit(lambda arrays, *given: function(eqx.combine(arrays, static), *given))
+    places = call.lower(arrays, *shapes).compile().output_shardings
+    return jax.tree.map(
+        lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), made, places
+    )
+
+
 def memory(
     step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
 ) -> int:
-    """Bytes on the device that `drive` would take, from the compiled program and its arguments.
+    """Bytes on each device that `drive` would take, from the compiled program and its arguments.
 
     `state` may hold `jax.ShapeDtypeStruct`s: it is not computed.
     """

@@ -17,18 +17,31 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from zitter import checks
 
 Precision = Literal["double", "single", "tf32"]
 PRECISIONS = ("double", "single", "tf32")
+# What the axes of a mesh divide.
+MESH_AXES = {
+    "space": "a grid, in slabs along its first axis",
+    "l": "an atomic basis, by angular momentum",
+    "angular": "spinors, by μ",
+    "rows": "full matrices, by rows",
+    "columns": "full matrices, by columns",
+    "walkers": "the walkers of Monte Carlo",
+    "twists": "the twists of Monte Carlo",
+    "batch": "the items of a scan",
+}
 _MATMUL = {"double": "highest", "single": "highest", "tf32": "tensorfloat32"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `configure` chose: precision, the device arrays live on, and the mesh, if any."""
+    """What `configure` chose: precision, the device arrays live on, and the mesh, None for one
+    device.
+    """
 
     precision: Precision
     device: Any
@@ -51,7 +64,11 @@ def configure(
     device: str | None = None,
     mesh: dict[str, int] | None = None,
 ) -> Settings:
-    """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows."""
+    """Choose precision, device ("cpu", "gpu", "gpu:1") and mesh ({"space": 4}) for what follows.
+
+    The axes of a mesh say what its devices divide: `space` (a grid), `l` and `angular` (atoms),
+    `rows` and `columns` (full matrices), `walkers`, `twists`, `batch` (scans).
+    """
     global _settings
     checks.choice("precision", precision, PRECISIONS)
     chosen = find_device(device)
@@ -90,11 +107,14 @@ def find_device(name: str | None) -> Any:
     return devices[int(index or 0)]
 
 
-def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
+def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
+    """Devices in named axes; an axis of one device divides nothing and is left out."""
     checks.instance("mesh", sizes, dict)
     for axis in sizes:
-        checks.choice("mesh", axis, ("space",))
-    total = math.prod(checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items())
+        checks.choice("mesh", axis, tuple(MESH_AXES))
+    sizes = {axis: checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items()}
+    sizes = {axis: n for axis, n in sizes.items() if n > 1}
+    total = math.prod(sizes.values())
     devices = jax.devices(device.platform)
     if total > len(devices):
         raise checks.InputError(
@@ -102,18 +122,48 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh:
             f"must not ask for more than the {len(devices)} {device.platform} device(s) here, "
             f"but asks for {total}",
         )
-    return Mesh(np.asarray(devices[:total]).reshape(tuple(sizes.values())), tuple(sizes))
+    if not sizes:
+        return None
+    shape = tuple(sizes.values())
+    kinds = (AxisType.Auto,) * len(shape)
+    return Mesh(np.asarray(devices[:total]).reshape(shape), tuple(sizes), axis_types=kinds)
 
 
-def shard_first_axis(array: jax.Array) -> jax.Array:
-    """Spread the first axis over the mesh axis "space"; the array itself without such a mesh."""
+def mesh_for(axes: tuple[str, ...], who: str) -> Mesh | None:
+    """The mesh for something that `axes` can divide, None for one device.
+
+    A mesh with any other axis is refused: those devices would idle or repeat the work of others.
+    """
     mesh = settings().mesh
-    if mesh is None or "space" not in mesh.shape:
+    if mesh is None:
+        return None
+    other = [axis for axis in mesh.axis_names if axis not in axes]
+    if other:
+        raise checks.InputError(
+            f"mesh.{other[0]}",
+            f"must be left out here, since it divides {MESH_AXES[other[0]]}, but {who} "
+            + (f"can be divided by {' and '.join(axes)} only" if axes else "cannot be divided"),
+        )
+    return mesh
+
+
+def divide_first_axis(array: jax.Array, key: str, axes: tuple[str, ...]) -> jax.Array:
+    """The array with its first axis spread over all the mesh, one of whose names is in `axes`.
+
+    `key` is what its length is called in the sentence that refuses one that does not divide.
+    """
+    mesh = mesh_for(axes, f"what counts {key}")
+    if mesh is None:
         return array
-    size = mesh.shape["space"]
-    if array.ndim == 0 or array.shape[0] % size:
-        return array
-    sharding = NamedSharding(mesh, PartitionSpec("space", *([None] * (array.ndim - 1))))
+    length, parts = array.shape[0], mesh.size
+    if length % parts:
+        near = sorted({max(1, length // parts) * parts, -(-length // parts) * parts})
+        raise checks.InputError(
+            key,
+            f"must be a multiple of the mesh's {parts} devices, such as "
+            f"{' or '.join(map(str, near))}, but is {length}",
+        )
+    sharding = NamedSharding(mesh, PartitionSpec(mesh.axis_names))
     if checks.is_traced(array):
         return jax.lax.with_sharding_constraint(array, sharding)
     return jax.device_put(array, sharding)
@@ -161,6 +211,12 @@ def describe(dtype: Any = None) -> dict[str, str]:
         "precision": precision,
         "mesh": str(dict(now.mesh.shape)) if now.mesh else "",
     }
+
+
+def describe_shares(shares: dict[str, list[int]]) -> dict[str, str]:
+    """The mesh that a run really used, and what each device held, for its `info`."""
+    mesh = {axis: len(parts) for axis, parts in shares.items()}
+    return {"mesh": str(mesh), "shares": str(shares)} if shares else {"mesh": ""}
 
 
 def as_state(array: Any, dtype: Any = None) -> jax.Array:

@@ -36,8 +36,10 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     checks.instance("solver", solver, Eigensolver)
     solver.check(H, n)
     started = time.perf_counter()
-    energies, states, info = solver.solve(H, n)
-    residuals = residual_norms(H, energies, states)
+    spread = H.divided() if solver.divides else H
+    energies, states, info = solver.solve(spread, n)
+    residuals = residual_norms(spread, energies, states)
+    states = spread.basis.join(states)
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
         bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
         info = info | {"error_bounds": [float(b) for b in bounds]}
@@ -47,6 +49,7 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
         warn_of_small_box(*walls)
     states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
+    info |= runtime.describe_shares(spread.basis.shares)
     return Eigenstates(
         np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
     )
@@ -140,20 +143,28 @@ def prepare(
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
     H = H.astype(jnp.finfo(dtype).dtype)
-    given, propagator = propagator, propagator.prepare(H, (first, last), dt)
+    spread = propagator.divided(H)
+    given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
     _check_observables(observables)
     ready = prepared(observables, H, find_eigenstates)
+    if spread is not H:
+        ready = _divide_states(spread.basis, ready)
+        _check_divided(ready, spread, dtype)
     inside = tuple(o for o in ready if _in_loop(o))
     context = _Context(
-        H, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
+        spread, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
-    return Plan(context, ready, jnp.dtype(dtype), steps, given if step_check else None)
+    return Plan(H, context, ready, jnp.dtype(dtype), steps, given if step_check else None)
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A run that has passed every check and waits for its initial state."""
+    """A run that has passed every check and waits for its initial state.
 
+    On a mesh the context holds H and observables in parts, one for each device.
+    """
+
+    H: Hamiltonian
     context: _Context
     observables: tuple[Observable, ...]
     dtype: Any
@@ -187,6 +198,7 @@ class Plan:
     ) -> Solution:
         context, records, tail = self.context, self.records, self.tail
         outside = tuple(o for o in self.observables if not _in_loop(o))
+        given, psi = psi, context.H.basis.divide(psi)
         # What a function in H encloses may be traced as well, and shows only in its values.
         if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
             _refuse_traced(outside)
@@ -195,9 +207,7 @@ class Plan:
             edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
-        psi = context.H.basis.spread(psi)
-        context = eqx.tree_at(lambda c: c.H, context, _spread(context.H))
-        watcher = _Watcher(context, outside, psi)
+        watcher = _Watcher(context, self.H, outside, psi)
         finish = (lambda state: _advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
             _record,
@@ -217,7 +227,7 @@ class Plan:
             axis=loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
         )
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
-        checked = self._step_error(psi, ends[-1].psi)
+        checked = self._step_error(given, context.H.basis.join(ends[-1].psi))
         info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         sparse = {
@@ -230,7 +240,7 @@ class Plan:
         if self.checked_with is None or self.steps < 2:
             return {}
         context, (first, last) = self.context, self.times[[0, -1]]
-        H = context.H
+        H = self.H
         try:
             coarse = prepare(
                 H, self.dtype, (first, last), 2 * context.dt, self.checked_with, (), self.steps
@@ -248,45 +258,46 @@ class Plan:
 
     def _assemble(self, ends, recorded, sparse, info) -> Solution:
         """The loop's records, then those of the states at its end and at the end of the run."""
-        context, basis, state = self.context, self.context.H.basis, ends[-1]
+        context, basis, state = self.context, self.H.basis, ends[-1]
+        join = context.H.basis.join
         lasts = [_measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
             lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
         xp: Any = jnp if checks.is_traced((recorded, lasts)) else np
         values = {
-            k: xp.concatenate([v, *(xp.asarray(last[k])[None] for last in lasts)])
+            k: join(xp.concatenate([v, *(xp.asarray(last[k])[None] for last in lasts)]))
             for k, v in recorded.items()
         }
         states = values.pop("states", None)
         described, coordinates = {}, {}
         for o in self.observables:
-            dims = o.dims(context.H)
+            dims = o.dims(self.H)
             described[o.name] = (tuple(name for name, _ in dims), o.units, o.long_name)
             coordinates |= {n: x for n, x in dims if x is not None and n not in basis.axes()}
-            info = info | o.facts(context.H)
+            info = info | o.facts(self.H)
         return Solution(
             self.times,
-            values | {name: data for name, (_, data) in sparse.items()},
-            state.psi,
+            values | {name: join(data) for name, (_, data) in sparse.items()},
+            join(state.psi),
             states,
             info,
             basis.axes(),
             {name: clock for name, (clock, _) in sparse.items()},
             described,
             coordinates,
-            kept=Kept.of(context.H),
+            kept=Kept.of(self.H),
         )
 
     def memory(self) -> int:
-        """Bytes the compiled loop takes on the device; nothing is allocated to find out."""
+        """Bytes the compiled loop takes on each device; nothing is allocated to find out."""
         psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
-        state = eqx.filter_eval_shape(_initial, self.context, psi)
+        state = loop.placed_shapes(_initial, self.context, psi)
         return loop.memory(_record, self.context, state, self.records)
 
     def seconds(self, psi: jax.Array) -> tuple[float, float]:
         """(compilation, all steps), estimated by running a few record intervals on the device."""
         context = self.context
-        state = _initial(context, context.H.basis.spread(psi))
+        state = _initial(context, context.H.basis.divide(psi))
         return loop.seconds(_record, context, state, self.records)
 
 
@@ -316,15 +327,29 @@ def _check_observables(observables: Sequence[Observable]) -> None:
         names.add(o.name)
 
 
-def _spread(H: Hamiltonian) -> Hamiltonian:
-    """H with arrays that grow with the basis (potentials, dense matrices) spread over the mesh."""
-    rows = (H.shape[0], H.basis.size)
+def _divide_states(basis: Any, observables: tuple[Observable, ...]) -> tuple[Observable, ...]:
+    """Observables with the states that they hold (`Populations`) where ψ is."""
+    shape = basis.undivided.shape
 
-    def spread(leaf):
-        large = eqx.is_array(leaf) and leaf.size >= H.basis.size and leaf.shape[0] in rows
-        return H.basis.spread(leaf) if large else leaf
+    def divide(leaf):
+        held = eqx.is_array(leaf) and leaf.shape[leaf.ndim - len(shape) :] == shape
+        return basis.divide(leaf) if held else leaf
 
-    return jax.tree.map(spread, H)
+    return jax.tree.map(divide, observables)
+
+
+def _check_divided(observables: Sequence[Observable], H: Hamiltonian, dtype: Any) -> None:
+    """Refuse what cannot be measured on a state that lies on many devices."""
+    psi = jax.ShapeDtypeStruct(H.shape, dtype)
+    for i, o in enumerate(observables):
+        if o.on_host:
+            continue
+        try:
+            eqx.filter_eval_shape(o.evaluate, H, psi, 0.0)
+        except Unsupported as error:
+            raise checks.InputError(
+                f"observables.{i}", f"must suit a state on many devices, but {error}"
+            ) from None
 
 
 def _refuse_traced(outside: Sequence[Observable]) -> None:
@@ -363,6 +388,7 @@ def _record_interval(save_every: int | None, steps: int) -> int:
 
 @eqx.filter_jit
 def _initial(context: _Context, psi: jax.Array) -> _State:
+    psi = context.H.basis.keep(psi)
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
     return _State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
 
@@ -410,8 +436,9 @@ _advance_compiled = eqx.filter_jit(_advance)
 class _Watcher:
     """The host's part of a run: guards, and observables that are not due at each record."""
 
-    def __init__(self, context, observables, psi):
+    def __init__(self, context, H, observables, psi):
         self.context = context
+        self.H = H  # undivided, for what is measured on the host
         self.observables = observables
         self.interval = math.gcd(*(o.every for o in observables)) if observables else None
         self.norm = float(context.H.basis.norm(psi))
@@ -435,7 +462,8 @@ class _Watcher:
         for o in self.observables:
             if done % o.every == 0:
                 if o.on_host:
-                    value = o.evaluate(self.context.H, state.psi, t)
+                    psi = self.context.H.basis.join(state.psi)
+                    value = o.evaluate(self.H, jnp.asarray(psi), t)
                 else:
                     value = _measure_compiled(self.context, (o,), state)[o.name]
                 seen |= {o.name: value, f"time_{o.name}": t}
@@ -463,4 +491,5 @@ def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> 
         },
         "seconds": seconds,
         **runtime.describe(psi.dtype),
+        **runtime.describe_shares(context.propagator.shares(context.H)),
     }

@@ -11,12 +11,26 @@ from zitter import checks
 from zitter.qmc import Cell, closed_shells
 from zitter.qmc.cells import LATTICES, reduce_lattice
 
+HEXAGONAL = [[1.0, 0.0, 0.0], [-0.5, 0.75**0.5, 0.0], [0.0, 0.0, 1.7]]
 SKEWED = [[2.0, 0.1, 0.0], [1.7, 1.1, 0.2], [-0.9, 0.4, 1.3]]
 
 
 def cells():
     named = [pytest.param(Cell.of_volume(name, 5.0), id=name) for name in LATTICES]
-    return [*named, pytest.param(Cell(SKEWED), id="skewed")]
+    others = {
+        "skewed": SKEWED,
+        "hexagonal": HEXAGONAL,
+        "fcc by other vectors": [[0.5, 0.5, 0], [1, 0.5, 0.5], [0, 0.5, 0.5]],
+        "rectangular": [[1.0, 0, 0], [0, 0.7, 0], [3.0, 0, 1.2]],
+    }
+    return [*named, *(pytest.param(Cell(v), id=name) for name, v in others.items())]
+
+
+def slabs():
+    return [
+        pytest.param(Cell([[*x, 0.0] for x in vectors]), id=name)
+        for name, vectors in (("skewed", [[1.0, 0.3], [0.8, 1.1]]), ("square", np.eye(2)))
+    ]
 
 
 @pytest.mark.parametrize("cell", cells())
@@ -31,6 +45,37 @@ def test_nearest_image_is_the_shortest_of_all_images(cell):
     # What was subtracted is a lattice vector.
     turns = (points - found) @ cell.inverse
     np.testing.assert_allclose(turns, np.round(turns), atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", slabs())
+def test_a_slab_has_images_in_its_plane_alone(cell):
+    flat = Cell([row[:2] for row in cell.vectors.tolist()])
+    points = 3 * np.random.default_rng(2).uniform(-1, 1, (50, 3))
+    found = np.stack(cell.nearest(list(points.T)), axis=-1)
+    np.testing.assert_array_equal(found[:, 2], points[:, 2])
+    expected = np.stack(flat.nearest(list(points.T[:2])), axis=-1)
+    np.testing.assert_allclose(found[:, :2], expected, atol=1e-14)
+    assert cell.volume == pytest.approx(flat.volume, rel=1e-14)
+    assert cell.inradius == pytest.approx(flat.inradius, rel=1e-14)
+    np.testing.assert_allclose(cell.reciprocal[:, :2], flat.reciprocal, atol=1e-13)
+    np.testing.assert_allclose(cell.reciprocal[:, 2], 0, atol=1e-13)
+    with pytest.raises(checks.InputError, match="vectors: must have z = 0 in a slab"):
+        Cell([[1.0, 0.0, 0.0], [0.0, 1.0, 0.1]])
+
+
+@pytest.mark.parametrize(
+    ("vectors", "copies"),
+    [
+        (HEXAGONAL, 2),
+        ([[0.5, 0.5, 0], [1, 0.5, 0.5], [0, 0.5, 0.5]], 4),
+        ([[1.0, 0, 0], [0, 0.7, 0], [3.0, 0, 1.2]], 1),
+    ],
+)
+def test_lattices_along_the_axes_are_few_copies_of_a_box(vectors, copies):
+    """However their vectors are chosen; a hexagonal cell compares 2 images instead of 27."""
+    cell = Cell(vectors)
+    assert cell.rectangular
+    assert len(cell.shifts) == copies
 
 
 @pytest.mark.parametrize("cell", cells())

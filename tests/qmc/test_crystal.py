@@ -128,6 +128,10 @@ def test_what_the_system_says():
     [
         ({"vectors": [[1.0, 0, 0], [2.0, 0, 0], [0, 0, 1.0]]}, "vectors: must span the space"),
         ({"vectors": [[1.0, 0], [0, 1.0]]}, "vectors: must"),
+        ({"vectors": [[1.0, 0, 0]]}, "vectors: must be 3, or 2 of a slab, but are 1"),
+        ({"vectors": [[4.0, 0, 0], [0, 4.0, 1.0]]}, "vectors: must have z = 0 in a slab"),
+        ({"vectors": 4 * np.eye(3)[:2], "spins": (1, 1)}, "spins: must make a slab neutral"),
+        ({"vectors": 4 * np.eye(3)[:2], "twist": (0.5, 0.5, 0.0)}, "twist: must"),
         ({"nuclei": []}, "nuclei: must hold one"),
         ({"nuclei": [Nucleus(1), Nucleus(1, (0, 0, 4.0))]}, "nuclei: must be at different places"),
         ({"spins": (0, 1)}, "spins: must hold electrons"),

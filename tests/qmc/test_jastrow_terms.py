@@ -11,15 +11,16 @@ from jastrow_systems import NUCLEI, SYSTEMS, molecule, places, random_jastrow, s
 from walker_programs import begin, scattered
 
 from zitter import checks
-from zitter.qmc import Chi, ElectronGas, Electrons, Nodeless, Nucleus, SlaterJastrow, U
+from zitter.qmc import Chi, ElectronGas, Electrons, F, Nodeless, Nucleus, SlaterJastrow, U
 from zitter.qmc.jastrow import Jastrow, Move, Moves
+from zitter.qmc.jastrow.f_constraints import free_tensors
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
 from zitter.qmc.walk.sweep import sweep
 
 KEY = jax.random.PRNGKey(0)
 TERMS = {
-    "molecule": [U(order=4), Chi(order=4)],
-    "solid": [U(order=3), Chi(order=3, by_spin=True, cusp=True)],
+    "molecule": [U(order=4), Chi(order=4), F(2, 3)],
+    "solid": [U(order=3), Chi(order=3, by_spin=True, cusp=True), F(3, 2)],
 }
 
 
@@ -117,6 +118,34 @@ def test_chi_slopes_at_nuclei():
         np.testing.assert_allclose(found, slopes, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("en", "ee", "free", "distinct"), [(2, 2, 8, 5), (3, 3, 26, 21), (4, 4, 57, 50), (3, 2, 17, 13)]
+)
+def test_free_parameters_of_f(en, ee, free, distinct):
+    """Unknowns less the rank of the conditions, by hand: 18 − 10, 40 − 14, 75 − 18, 30 − 13."""
+    assert len(free_tensors(en, ee, 3, False)) == free
+    assert len(free_tensors(en, ee, 3, True)) == distinct
+
+
+def test_f_brings_no_cusps():
+    """Slopes at coalescence vanish for random free parameters, and not for any γ."""
+    system = Electrons((1, 1), [Nucleus(2, symbol="He")])
+    (term,) = random_jastrow(system, [F(3, 3)]).terms
+    place, unit, h = jnp.asarray([0.7, -0.4, 0.5]), jnp.asarray([0.6, 0.0, 0.8]), 1e-4
+
+    @eqx.filter_jit
+    def slope(term, a, b):
+        # ½[f(h) + f(−h)] − f(0): odd parts cancel, a cusp leaves h times its slope.
+        value = lambda x: term.derivatives(jnp.stack([x, b], axis=1), jnp.float64)[0]  # noqa: E731
+        return (value(a + h * unit) + value(a - h * unit) - 2 * value(a)) / (2 * h)
+
+    loose = eqx.tree_at(lambda t: t.tensors, term, np.ones_like(term.tensors))
+    for a in (place, jnp.zeros(3)):
+        # A smooth function leaves h times half its curvature, some 10 here.
+        assert abs(float(slope(term, a, place))) < 50 * h
+        assert abs(float(slope(loose, a, place))) > 0.1
+
+
 def test_cutoffs_without_a_cell_are_parameters():
     terms = [U(order=3), Chi(order=3)]
     free = Jastrow(molecule(), terms)
@@ -139,7 +168,7 @@ def hydrogen():
     """H₂ with one orbital at each nucleus, and all terms."""
     system = Electrons((1, 1), [Nucleus(1, (0, 0, -0.7), "H"), Nucleus(1, (0, 0, 0.7), "H")])
     orbitals = [Nodeless(1.0, center=(0, 0, z)) for z in (-0.7, 0.7)]
-    terms = [U(order=3), Chi(order=3, by_spin=True)]
+    terms = [U(order=3), Chi(order=3, by_spin=True), F(2, 2)]
     return scattered(SlaterJastrow(system, terms, orbitals))
 
 
@@ -168,6 +197,9 @@ def test_parameters_and_cutoffs_survive_a_file(tmp_path, hydrogen):
     [
         (lambda: Jastrow(ElectronGas(14, 1.0), [Chi()]), "must not hold Chi .* without nuclei"),
         (lambda: Jastrow(solid(), [Chi(cutoff=9.0)]), r"jastrow.0.cutoff: must not exceed .* is 9"),
+        (lambda: Jastrow(ElectronGas(14, 1.0), [F()]), "must not hold F .* without nuclei"),
+        (lambda: Jastrow(solid(), [F(cutoff=2.0)]), r"must not exceed 0.5 of the radius .* is 2"),
+        (lambda: F(1, 3), "electron_nucleus: must be at least 2, but is 1"),
         (lambda: Chi(order=1), "order: must be at least 2, but is 1"),
         (lambda: Chi(smoothness=1), "smoothness: must be at least 2, but is 1"),
     ],

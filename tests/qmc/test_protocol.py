@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from walker_programs import begin, local_energies, scattered
+from walker_programs import answers, begin, local_energies, scattered
 
 from zitter import checks
 from zitter.qmc import (
@@ -51,22 +51,6 @@ class Differentiated(PlainWavefunction):
         sign, log = jnp.linalg.slogdet(self.psi.slater.matrix(r, jnp.float64))
         angle = jnp.sum(jnp.angle(sign))
         return jnp.sum(log) + self.psi.jastrow.derivatives(r)[0] + 1j * angle
-
-
-@eqx.filter_jit
-def answers(psi, r, electron, points):
-    """All that one walker is asked for."""
-    walker = psi.start(r)
-    opened, seat = psi.alone(walker, electron)
-    ratio = psi.ratio(opened, seat, points[:, 0], True)
-    return {
-        "walker": (walker.phase, walker.log),
-        "derivatives": tuple(psi.derivatives(walker)),
-        "gradient": psi.gradient(opened, seat),
-        "ratio": (ratio.phase, ratio.log, ratio.gradient),
-        "ratios": psi.ratios(opened, seat, points),
-        "recalled": psi.recall(psi.keep(walker, True)).log,
-    }
 
 
 def test_closed_forms_are_those_of_the_logarithm(any_psi):

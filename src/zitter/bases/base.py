@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from zitter import checks, runtime, stored
 from zitter.bases.edges import Edge
@@ -32,6 +33,7 @@ from zitter.linalg.resolvents import (
     DiagonalResolvents,
     Resolvents,
 )
+from zitter.linalg.slabs import Slabs
 
 DENSE_STEPS = 4096  # unknowns up to which an implicit step may use a full inverse
 
@@ -391,9 +393,45 @@ class Basis(eqx.Module):
 
     # Devices.
 
-    def spread(self, array: Any) -> Any:
-        """An array that grows with the basis, divided over the devices of the mesh."""
-        return runtime.shard_first_axis(array)
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        """The axes of a mesh that can divide it."""
+        return ()
+
+    def divided(self, mesh: Mesh) -> Basis:
+        """The same basis with its coefficients on many devices, in arrays that may be padded."""
+        raise Refused(self, "coefficients on many devices")
+
+    @property
+    def undivided(self) -> Basis:
+        """The basis that this one divides; itself on one device."""
+        return self
+
+    @property
+    def shares(self) -> dict[str, list[int]]:
+        """For each mesh axis in use, how many rows of coefficients each device holds."""
+        return {}
+
+    @property
+    def slabs(self) -> Slabs | None:
+        """How a divided grid lies on the devices, for transforms along its axes."""
+        return None
+
+    def divide(self, array: Any) -> Any:
+        """States of `undivided`, with axes before theirs or none, as states of this basis."""
+        return array
+
+    def keep(self, array: Any) -> Any:
+        """States of this basis, held on the devices where they belong."""
+        return array
+
+    def join(self, array: Any) -> Any:
+        """The inverse of `divide`."""
+        return array
+
+    def divide_operator(self, operator: Operator) -> Operator:
+        """An operator of `undivided` on this basis."""
+        return operator
 
 
 def dense_overlap(basis: Basis) -> np.ndarray:

@@ -15,7 +15,8 @@ def check_basis(basis: Basis) -> None:
     """Refuse a basis of which not even ψ, its successor and one potential fit."""
     now = runtime.settings()
     least = basis.size * (2 * now.complex_dtype.itemsize + now.real_dtype.itemsize)
-    _refuse(least, "at least ")
+    devices = 1 if now.mesh is None else now.mesh.size
+    _refuse(least // devices, "at least ")
 
 
 def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | None:
@@ -33,10 +34,17 @@ def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | No
 
 
 def available() -> int | None:
-    """Bytes of all devices that share the work."""
+    """Bytes that each device has; simulated ones share the machine's memory."""
     now = runtime.settings()
     one = runtime.memory_limit(now.device)
-    return None if one is None else one * (now.mesh.size if now.mesh is not None else 1)
+    shared = now.mesh is not None and now.device.platform == "cpu"
+    return one if one is None or not shared else one // now.mesh.size
+
+
+def together() -> int | None:
+    """Bytes of all devices that share the work."""
+    one, mesh = available(), runtime.settings().mesh
+    return one if one is None or mesh is None else one * mesh.size
 
 
 def readable(amount: float) -> str:

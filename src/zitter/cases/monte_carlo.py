@@ -40,7 +40,7 @@ class MonteCarlo(Case):
 
     document: Document
     title: str
-    psi: qmc.SlaterJastrow
+    psi: qmc.Wavefunction
     stages: list[dict[str, Any]]  # of the optimization
     runs: dict[str, dict[str, Any]]  # vmc, then dmc
 
@@ -92,7 +92,7 @@ class MonteCarlo(Case):
 
     def estimate(self) -> Estimate:
         """Memory for each walker, how many walkers fit, and time."""
-        limit = memory.available()
+        limit = memory.together()
         methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
         facts: dict[str, Any] = {
             "case": self.document.name,
@@ -135,7 +135,7 @@ class MonteCarlo(Case):
         assert result is not None
         return result
 
-    def _optimized(self, job: Job, resume: bool) -> tuple[qmc.SlaterJastrow, Result | None]:
+    def _optimized(self, job: Job, resume: bool) -> tuple[qmc.Wavefunction, Result | None]:
         """Ψ with optimized parameters, and how they were found where that is the result."""
         psi, file = self.psi, job.folder / PARAMETERS
         if not self.stages:
@@ -176,7 +176,7 @@ def _stages(builder: Builder, table: dict[str, Any], psi: Any) -> list[dict[str,
     for i, stage in enumerate(listed):
         key = f"optimize.{i}" if len(listed) > 1 else "optimize"
         options = _options(builder, key, checks.instance(key, stage, dict), qmc.optimize)
-        if not psi.terms:
+        if psi.parameters.size == 0:
             raise checks.InputError(key, "must not be given where wavefunction.jastrow is empty")
         with located(key):
             _checked(optimization.check_options, psi, "optimize", options)
@@ -214,7 +214,7 @@ def _estimated(
     return facts, rows
 
 
-def checked_run(psi: qmc.SlaterJastrow, verb: str, options: dict[str, Any]) -> Run:
+def checked_run(psi: qmc.Wavefunction, verb: str, options: dict[str, Any]) -> Run:
     """What a verb makes of its options, or refuses."""
     _checked(variational.check_pace if verb == "vmc" else diffusion.check_pace, psi, verb, options)
     if verb == "dmc":

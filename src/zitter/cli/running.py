@@ -42,7 +42,7 @@ class Request:
 
 
 def parse_mesh(text: str | None) -> dict[str, int] | None:
-    """`space=4` or `space=2,states=2`."""
+    """`space=4`, or a product of axes, `rows=2,columns=2`."""
     if text is None:
         return None
     sizes = {}

@@ -17,6 +17,11 @@ from zitter.linalg.base import Unsupported
 class Eigensolver(eqx.Module):
     """A method for Hφ = Eφ."""
 
+    @property
+    def divides(self) -> bool:
+        """Whether it works with states on many devices; otherwise it takes one device."""
+        return False
+
     def check(self, H: Hamiltonian, n: int) -> None:
         if H.basis.complex_scaled:
             raise Unsupported(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
 
 
@@ -77,7 +78,7 @@ def ritz(H: Hamiltonian, block: jax.Array) -> Ritz:
     """
     found, lost = _ritz(H, block)
     if np.any(lost):
-        noise = random_block(block.shape[0], block.shape[1:], block.dtype, seed=21)
+        noise = random_block(H.basis, block.shape[0], block.dtype, seed=21)
         found, lost = _ritz(H, _replaced(found.states, lost, noise))
         found = eqx.tree_at(lambda r: r.residuals, found, jnp.where(lost, jnp.inf, found.residuals))
     return found
@@ -107,21 +108,21 @@ def most_growth(dtype: Any, count: int) -> float:
     return 0.7 * 0.5 * abs(float(np.log(100 * count * jnp.finfo(dtype).eps)))
 
 
-def random_block(count: int, shape: tuple[int, ...], dtype: Any, seed: int = 20) -> jax.Array:
+def random_block(basis: Basis, count: int, dtype: Any, seed: int = 20) -> jax.Array:
     """Products of pseudo-random rows, one for each axis; the same each time, so runs repeat."""
     numbers = np.random.default_rng(seed)
-    rows = [numbers.standard_normal((count, n)).astype(dtype) for n in shape]
-    return _products(rows)
+    shape = basis.undivided.shape
+    return _products(basis, [numbers.standard_normal((count, n)).astype(dtype) for n in shape])
 
 
 @eqx.filter_jit
-def _products(rows: list[Any]) -> jax.Array:
+def _products(basis: Basis, rows: list[Any]) -> jax.Array:
     block = jnp.ones((rows[0].shape[0],) + (1,) * len(rows), rows[0].dtype)
     for axis, row in enumerate(rows):
         block = block * row.reshape(
             row.shape[0], *[row.shape[1] if a == axis else 1 for a in range(len(rows))]
         )
-    return block
+    return basis.divide(block)
 
 
 def floor_of_rounding(H: Hamiltonian, states: jax.Array) -> float:

@@ -52,6 +52,10 @@ class ChebyshevFilter(Eigensolver):
         self.max_iterations = checks.integer("max_iterations", max_iterations, 1)
         self.guard = None if guard is None else checks.integer("guard", guard, 0)
 
+    @property
+    def divides(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
@@ -64,7 +68,7 @@ class ChebyshevFilter(Eigensolver):
     def solve(self, H, n, start=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         H = H.astype(runtime.settings().real_dtype)
-        block = start_block(H, block_size(n, self.guard, H.basis.size), start)
+        block = start_block(H, block_size(n, self.guard, H.basis.undivided.size), start)
         tol = max(self.tol, floor_of_rounding(H, block))
         top = H.operator.bounds()[1]
         now, applications, history = ritz(H, block), 1, []

@@ -83,6 +83,10 @@ class ImaginaryTime(Eigensolver):
         self.max_updates = checks.integer("max_updates", max_updates, 2)
         self.coarse_levels = checks.integer("coarse_levels", coarse_levels, 0, 6)
 
+    @property
+    def divides(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
@@ -116,7 +120,7 @@ class ImaginaryTime(Eigensolver):
 
     def solve(self, H, n, start=None):
         H = H.astype(runtime.settings().real_dtype)
-        count = 1 if n == 1 else block_size(n, None, H.basis.size)
+        count = 1 if n == 1 else block_size(n, None, H.basis.undivided.size)
         block = with_given(first_guess(H, count), start)
         if start is None and self.coarse_levels and min(H.shape) >= 16:
             coarse, operator, prolong = H.basis.coarser(H.operator)
@@ -211,6 +215,7 @@ class Update(eqx.Module):
         if (
             isinstance(kinetic, Stencil)
             and not kinetic.periodic
+            and kinetic.layout is None
             and kinetic.half_width == 1
             and len(H.shape) == 3
         ):
@@ -268,22 +273,24 @@ def first_guess(H: Hamiltonian, n: int) -> jax.Array:
     """A constant for one state; for several the lowest waves that vanish at the boundary, and
     noise: waves of definite parity would keep it, and miss the levels of all others.
     """
+    shape = H.basis.undivided.shape
     if n == 1:
-        return jnp.ones((1, *H.shape))
-    waves, noise = _box_waves(H, n), random_block(n, H.shape, H.operator.dtype)
+        return H.basis.divide(np.ones((1, *shape)))
+    waves = H.basis.divide(_box_waves(shape, n))
+    noise = random_block(H.basis, n, H.operator.dtype)
     return waves / column(norms(waves), waves) + noise / column(norms(noise), noise)
 
 
-def _box_waves(H: Hamiltonian, n: int) -> jax.Array:
-    count = int(np.ceil(n ** (1 / len(H.shape)))) + 2
-    orders = np.stack(np.meshgrid(*[np.arange(1, count + 1)] * len(H.shape)), -1)
-    orders = orders.reshape(-1, len(H.shape))
+def _box_waves(lengths: tuple[int, ...], n: int) -> np.ndarray:
+    count = int(np.ceil(n ** (1 / len(lengths)))) + 2
+    orders = np.stack(np.meshgrid(*[np.arange(1, count + 1)] * len(lengths)), -1)
+    orders = orders.reshape(-1, len(lengths))
     orders = orders[np.argsort((orders**2).sum(1), kind="stable")][:n]
     waves = []
     for row in orders:
-        wave = np.ones((1,) * len(H.shape))
-        for axis, (m, size) in enumerate(zip(row, H.shape, strict=True)):
-            shape = [-1 if a == axis else 1 for a in range(len(H.shape))]
+        wave = np.ones((1,) * len(lengths))
+        for axis, (m, size) in enumerate(zip(row, lengths, strict=True)):
+            shape = [-1 if a == axis else 1 for a in range(len(lengths))]
             wave = wave * np.sin(np.pi * m * np.arange(1, size + 1) / (size + 1)).reshape(shape)
         waves.append(wave)
-    return jnp.asarray(np.stack(waves))
+    return np.stack(waves)

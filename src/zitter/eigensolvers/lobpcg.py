@@ -49,6 +49,10 @@ class LOBPCG(Eigensolver):
         self.max_iterations = checks.integer("max_iterations", max_iterations, 1)
         self.guard = None if guard is None else checks.integer("guard", guard, 0)
 
+    @property
+    def divides(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
@@ -56,7 +60,7 @@ class LOBPCG(Eigensolver):
     def solve(self, H, n, start=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         H = H.astype(runtime.settings().real_dtype)
-        precondition, states = prepare(H, block_size(n, self.guard, H.basis.size), start)
+        precondition, states = prepare(H, block_size(n, self.guard, H.basis.undivided.size), start)
         tol = max(self.tol, floor_of_rounding(H, states))
         state = _begin(H, states)
         history = []

@@ -43,7 +43,7 @@ class MeanField(Precondition):
 
     def start(self, H, count, given):
         guess = start_vectors(H, self.separable, count)
-        noise = random_block(count, H.shape, H.operator.dtype)
+        noise = random_block(H.basis, count, H.operator.dtype)
         return with_given(_seeded(self, guess, noise), given)
 
 
@@ -88,4 +88,4 @@ def start_block(H: Hamiltonian, count: int, given: Any) -> jax.Array:
     """Start vectors: those of the separable part where there is one, else random ones."""
     if can_separate(H):
         return _mean_field(H, separate(H)).start(H, count, given)
-    return with_given(random_block(count, H.shape, H.operator.dtype), given)
+    return with_given(random_block(H.basis, count, H.operator.dtype), given)

@@ -19,8 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import total
+from zitter.linalg.slabs import Slabs
 from zitter.linalg.spectral import along_axis
 from zitter.linalg.sums import answers, diagonal_of
 
@@ -35,25 +37,41 @@ class Separable(eqx.Module):
     values: tuple[jax.Array, ...]
     constant: jax.Array
     missing: jax.Array  # V − V_sep where that is positive, else 0
+    layout: Slabs | None  # of a grid that lies in slabs on many devices
 
     def symbol(self) -> jax.Array:
         """The eigenvalues, on the grid of quantum numbers."""
-        return _sum_over_axes(self.values) + self.constant
+        values = self.values
+        if self.layout is not None:
+            values = [self.layout.turned_row(v, axis) for axis, v in enumerate(values)]
+        return _sum_over_axes(values) + self.constant
 
     def forward(self, psi: jax.Array) -> jax.Array:
-        for axis, q in enumerate(self.vectors):
-            psi = along_axis(q.T, psi, axis)
-        return psi
+        if self.layout is None:
+            return _to_levels(psi, tuple(range(psi.ndim)), *self.vectors)
+        return self.layout.forward(_to_levels, psi, *self.vectors)
 
     def backward(self, phi: jax.Array) -> jax.Array:
-        for axis, q in enumerate(self.vectors):
-            phi = along_axis(q, phi, axis)
-        return phi
+        if self.layout is None:
+            return _from_levels(phi, tuple(range(phi.ndim)), *self.vectors)
+        return self.layout.backward(_from_levels, phi, *self.vectors)
 
     def solve(self, rhs: jax.Array, shift: Any, floor: Any) -> jax.Array:
         """(H_sep − shift)⁻¹ rhs, eigenvalues below `floor` above the shift counted as `floor`."""
         denominator = jnp.maximum(self.symbol() - shift, floor)
         return self.backward(self.forward(rhs) / denominator)
+
+
+def _to_levels(psi: jax.Array, axes: tuple[int, ...], *vectors: jax.Array) -> jax.Array:
+    for axis in axes:
+        psi = along_axis(vectors[axis].T, psi, axis)
+    return psi
+
+
+def _from_levels(phi: jax.Array, axes: tuple[int, ...], *vectors: jax.Array) -> jax.Array:
+    for axis in axes:
+        phi = along_axis(vectors[axis], phi, axis)
+    return phi
 
 
 def _sum_over_axes(rows: Any) -> Any:
@@ -81,18 +99,21 @@ def separate(H: Hamiltonian) -> Separable:
     """The mean-field approximation of H around the best product state."""
     kinetic, potential = _kinetic(H), diagonal_of(H.operator)
     ndim = len(kinetic)
-    fields = [np.asarray(v) for v in _lowest_potentials(potential)]
+    fields = [
+        np.asarray(v)[: len(t)] for v, t in zip(_lowest_potentials(potential), kinetic, strict=True)
+    ]
     densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
     for _ in range(MEAN_FIELD_ROUNDS if ndim > 1 else 1):
         for axis in range(ndim):
-            field = np.asarray(_mean_field(potential, densities, axis))
+            field = _mean_field_along(axis, potential, densities)
             densities[axis] = _lowest(kinetic[axis], field) ** 2
     return separate_around(H, densities)
 
 
 def separate_for(H: Hamiltonian, states: jax.Array) -> Separable:
     """The same around several states: the mean fields of their average density."""
-    return separate_around(H, [np.asarray(m / m.sum()) for m in _marginals(states)])
+    pairs = zip(_marginals(states), H.basis.undivided.shape, strict=True)
+    return separate_around(H, [np.asarray(m / m.sum())[:n] for m, n in pairs])
 
 
 @eqx.filter_jit
@@ -112,21 +133,35 @@ def _lowest_potentials(potential: jax.Array) -> list[jax.Array]:
 def separate_around(H: Hamiltonian, densities: list[np.ndarray]) -> Separable:
     """V ≈ Σ_a v_a(x_a) − (d − 1)⟨V⟩, the best such sum for weights of product form."""
     kinetic, potential = _kinetic(H), diagonal_of(H.operator)
-    fields = [np.asarray(_mean_field(potential, densities, a)) for a in range(len(kinetic))]
+    fields = [_mean_field_along(axis, potential, densities) for axis in range(len(kinetic))]
     mean = float(fields[-1] @ densities[-1])
     pairs = [scipy.linalg.eigh(t + np.diag(v)) for t, v in zip(kinetic, fields, strict=True)]
     constant = -(len(kinetic) - 1) * mean
+    rows = [_lengthened(v, n, "edge") for v, n in zip(fields, H.shape, strict=True)]
     return Separable(
         tuple(jnp.asarray(q) for _, q in pairs),
         tuple(jnp.asarray(v) for v, _ in pairs),
         jnp.asarray(constant),
-        jnp.maximum(potential - (_sum_over_axes(fields) + constant), 0),
+        jnp.maximum(potential - (_sum_over_axes(rows) + constant), 0),
+        H.basis.slabs,
     )
 
 
 def _lowest(kinetic: np.ndarray, field: np.ndarray) -> np.ndarray:
     """The ground state along one axis."""
     return scipy.linalg.eigh(kinetic + np.diag(field), subset_by_index=(0, 0))[1][:, 0]
+
+
+def _mean_field_along(axis: int, potential: jax.Array, densities: list[np.ndarray]) -> np.ndarray:
+    """`_mean_field` of a potential that may be padded, where there is no density."""
+    padded = [_lengthened(d, n) for d, n in zip(densities, potential.shape, strict=True)]
+    return np.asarray(_mean_field(potential, padded, axis))[: len(densities[axis])]
+
+
+def _lengthened(rows: np.ndarray, length: int, mode: Any = "constant") -> np.ndarray:
+    """Rows as many as the padded axis of a grid has points."""
+    widths = [(0, length - len(rows))] + [(0, 0)] * (rows.ndim - 1)
+    return np.pad(rows, widths, mode=mode)
 
 
 @eqx.filter_jit
@@ -140,13 +175,15 @@ def _mean_field(potential: jax.Array, densities: list[Any], axis: int) -> jax.Ar
 
 def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array:
     """The lowest `count` Ritz vectors of H among products of the lowest functions of each axis."""
-    ndim = len(H.shape)
-    kept = [min(n, max(2, int(START_SPACE ** (1 / ndim)))) for n in H.shape]
-    while np.prod(kept) < 2 * count and any(k < n for k, n in zip(kept, H.shape, strict=True)):
-        kept = [min(n, 2 * k) for k, n in zip(kept, H.shape, strict=True)]
+    shape = H.basis.undivided.shape
+    ndim = len(shape)
+    kept = [min(n, max(2, int(START_SPACE ** (1 / ndim)))) for n in shape]
+    while np.prod(kept) < 2 * count and any(k < n for k, n in zip(kept, shape, strict=True)):
+        kept = [min(n, 2 * k) for k, n in zip(kept, shape, strict=True)]
     kinetic = _kinetic(H)
     short = [np.asarray(q)[:, :k] for q, k in zip(separable.vectors, kept, strict=True)]
-    block = np.asarray(_projected(diagonal_of(H.operator), [jnp.asarray(q) for q in short]))
+    padded = [_lengthened(q, n) for q, n in zip(short, H.shape, strict=True)]
+    block = np.asarray(_projected(diagonal_of(H.operator), [jnp.asarray(q) for q in padded]))
     size = int(np.prod(kept))
     # [a, a', b, b', …] → [a, b, …, a', b', …]
     order = [*range(0, 2 * ndim, 2), *range(1, 2 * ndim, 2)]
@@ -159,7 +196,7 @@ def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array
             product = np.kron(product, factor)
         matrix = matrix + product
     _, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=(0, count - 1))
-    return _expand(jnp.asarray(vectors.T.reshape(count, *kept)), short)
+    return _expand(H.basis, jnp.asarray(vectors.T.reshape(count, *kept)), padded)
 
 
 @eqx.filter_jit
@@ -173,7 +210,7 @@ def _projected(potential: jax.Array, short: list[jax.Array]) -> jax.Array:
 
 
 @eqx.filter_jit
-def _expand(coefficients: jax.Array, short: list[np.ndarray]) -> jax.Array:
+def _expand(basis: Basis, coefficients: jax.Array, short: list[np.ndarray]) -> jax.Array:
     for axis, q in enumerate(short):
         coefficients = along_axis(jnp.asarray(q), coefficients, axis + 1)
-    return coefficients
+    return basis.keep(coefficients)

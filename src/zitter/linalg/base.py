@@ -23,6 +23,7 @@ from zitter import checks
 
 if TYPE_CHECKING:
     from zitter.linalg.banded import Banded
+    from zitter.linalg.layouts import Layout
 
 
 class Unsupported(checks.ZitterError, TypeError):
@@ -96,6 +97,12 @@ class Operator(eqx.Module):
     def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
         """1/m along each axis of a lattice: twice the coefficient of k² at long waves."""
         raise Unsupported(f"{type(self).__name__} has no mass")
+
+    def divided(self, layout: Layout) -> Operator:
+        """The same on arrays that lie on many devices; what is zero in the padding stays so."""
+        raise Unsupported(
+            f"{type(self).__name__} cannot be divided over the mesh axis {layout.axis!r}"
+        )
 
     @property
     def dtype(self) -> Any:

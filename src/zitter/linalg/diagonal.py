@@ -12,6 +12,7 @@ import numpy as np
 from zitter.linalg.banded import Banded
 from zitter.linalg.bands import sparse_bands
 from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.layouts import Layout
 
 
 class Diagonal(Operator):
@@ -41,6 +42,12 @@ class Diagonal(Operator):
         if isinstance(other, Diagonal):
             return Diagonal(self.values + other.values, self.shape)
         return None
+
+    def divided(self, layout: Layout) -> Diagonal:
+        """The padding repeats the last row, which leaves the bounds as they are."""
+        missing = len(self.shape) - self.values.ndim
+        values = self.values.reshape((1,) * missing + self.values.shape)
+        return Diagonal(layout.divide(values, "edge"), layout.shape)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         values = jnp.real(self.values)

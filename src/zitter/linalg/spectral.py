@@ -9,6 +9,7 @@ axes; exponentials of it are products of short rows.
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,20 +18,40 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.linalg.base import Operator, real_like, total
+from zitter.linalg.base import Operator, Unsupported, real_like, total
+from zitter.linalg.layouts import Layout
+from zitter.linalg.slabs import Slabs
 
 # Up to this length a sine transform is one small matrix product, above it an FFT.
 MATRIX_SINE_LIMIT = 256
 
 
 class Transform(eqx.Module):
-    """A unitary (up to a constant) change of basis that makes derivatives diagonal."""
+    """A unitary (up to a constant) change of basis that makes derivatives diagonal.
+
+    With a `layout` grids lie in slabs on many devices, and what `forward` gives is cut along the
+    second axis.
+    """
+
+    layout: eqx.AbstractVar[Slabs | None]
 
     @abc.abstractmethod
-    def forward(self, psi: jax.Array) -> jax.Array: ...
+    def along(self, psi: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+        """The transform along some axes."""
 
     @abc.abstractmethod
-    def backward(self, phi: jax.Array) -> jax.Array: ...
+    def back_along(self, phi: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+        """Its inverse."""
+
+    def forward(self, psi: jax.Array) -> jax.Array:
+        if self.layout is None:
+            return self.along(psi, tuple(range(psi.ndim)))
+        return self.layout.forward(self.along, psi)
+
+    def backward(self, phi: jax.Array) -> jax.Array:
+        if self.layout is None:
+            return self.back_along(phi, tuple(range(phi.ndim)))
+        return self.layout.backward(self.back_along, phi)
 
     @abc.abstractmethod
     def wave_numbers(self, n: int, spacing: float) -> np.ndarray:
@@ -44,11 +65,13 @@ class Transform(eqx.Module):
 class Fourier(Transform):
     """Plane waves e^{ikx}, k = 2πm/(nh), in the order of numpy.fft."""
 
-    def forward(self, psi):
-        return jnp.fft.fftn(psi)
+    layout: Slabs | None = None
 
-    def backward(self, phi):
-        return jnp.fft.ifftn(phi)
+    def along(self, psi, axes):
+        return jnp.fft.fftn(psi, axes=axes)
+
+    def back_along(self, phi, axes):
+        return jnp.fft.ifftn(phi, axes=axes)
 
     def wave_numbers(self, n, spacing):
         return 2 * np.pi * np.fft.fftfreq(n, spacing)
@@ -61,13 +84,15 @@ class Fourier(Transform):
 class Sine(Transform):
     """Sines that vanish one spacing beyond the ends: sin(πm(j+1)/(n+1)), m = 1…n (DST-I)."""
 
-    def forward(self, psi):
-        for axis in range(psi.ndim):
+    layout: Slabs | None = None
+
+    def along(self, psi, axes):
+        for axis in axes:
             psi = sine_transform(psi, axis)
         return psi
 
-    def backward(self, phi):
-        return self.forward(phi)  # the orthonormal DST-I is its own inverse
+    def back_along(self, phi, axes):
+        return self.along(phi, axes)  # the orthonormal DST-I is its own inverse
 
     def wave_numbers(self, n, spacing):
         return np.pi * np.arange(1, n + 1) / ((n + 1) * spacing)
@@ -141,11 +166,20 @@ class Spectral(Operator):
 
     def rows(self, values: tuple[jax.Array, ...]) -> list[jax.Array]:
         """One row for each axis, shaped to broadcast over the grid."""
-        ndim = len(self.shape)
+        ndim, layout = len(self.shape), self.transform.layout
+        if layout is not None:
+            values = tuple(layout.turned_row(v, axis) for axis, v in enumerate(values))
         return [
             v.reshape([-1 if a == axis else 1 for a in range(ndim)])
             for axis, v in enumerate(values)
         ]
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Slabs):
+            return Operator.divided(self, layout)
+        _require_several_axes(layout)
+        transform = dataclasses.replace(self.transform, layout=layout)
+        return Spectral(transform, self.symbols, layout.shape, self.even)
 
     def apply(self, psi: jax.Array) -> jax.Array:
         symbol = total(self.rows(self.symbols))
@@ -184,8 +218,8 @@ class Spectral(Operator):
 
     def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
         found = []
-        for symbol, n, h in zip(self.symbols, self.shape, spacing, strict=True):
-            k = self.transform.wave_numbers(n, h)[1]
+        for symbol, h in zip(self.symbols, spacing, strict=True):
+            k = self.transform.wave_numbers(len(symbol), h)[1]
             found.append(2 * float(jnp.real(symbol[1])) / k**2)
         return np.asarray(found)
 
@@ -201,11 +235,19 @@ class PaddedMomentum(Operator):
     weights: jax.Array
     spacing: tuple[float, ...] = eqx.field(static=True)
     shape: tuple[int, ...] = eqx.field(static=True)
+    layout: Slabs | None
 
-    def __init__(self, weights: Any, spacing: tuple[float, ...], shape: tuple[int, ...]):
+    def __init__(
+        self,
+        weights: Any,
+        spacing: tuple[float, ...],
+        shape: tuple[int, ...],
+        layout: Slabs | None = None,
+    ):
         self.weights = jnp.asarray(weights)
         self.spacing = spacing
         self.shape = shape
+        self.layout = layout
 
     @property
     def hermitian(self) -> bool:
@@ -217,10 +259,19 @@ class PaddedMomentum(Operator):
 
     def apply(self, psi: jax.Array) -> jax.Array:
         psi = psi.astype(jnp.result_type(psi.dtype, jnp.complex64))
-        return total(self.weights[axis] * self._along(psi, axis) for axis in range(psi.ndim))
+        layout = self.layout
+        if layout is None:
+            return total(w * self._along(psi, a) for a, w in enumerate(self.weights))
+
+        def local(slab, weights):
+            first = layout.turn_back(self._along(layout.turn(slab), 0))
+            others = (weights[a] * self._along(slab, a) for a in range(1, slab.ndim))
+            return total([weights[0] * first, *others])
+
+        return layout.local(local, psi, self.weights)
 
     def _along(self, psi: jax.Array, axis: int) -> jax.Array:
-        n = self.shape[axis]
+        n = psi.shape[axis]
         k = 2 * np.pi * np.fft.fftfreq(2 * (n + 1), self.spacing[axis])
         k[n + 1] = 0.0  # the Nyquist wave has no partner of opposite sign
         padding = [(0, n + 2) if a == axis else (0, 0) for a in range(psi.ndim)]
@@ -229,15 +280,30 @@ class PaddedMomentum(Operator):
         wave = symbol * jnp.fft.fft(jnp.pad(psi, padding), axis=axis)
         return jax.lax.slice_in_dim(jnp.fft.ifft(wave, axis=axis), 0, n, axis=axis)
 
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Slabs):
+            return Operator.divided(self, layout)
+        _require_several_axes(layout)
+        return PaddedMomentum(self.weights, self.spacing, layout.shape, layout)
+
     def scaled(self, factor: Any) -> PaddedMomentum:
         weights = real_like(factor, self.weights) * self.weights
-        return PaddedMomentum(weights, self.spacing, self.shape)
+        return PaddedMomentum(weights, self.spacing, self.shape, self.layout)
 
     def merged(self, other: Operator) -> PaddedMomentum | None:
         if isinstance(other, PaddedMomentum):
-            return PaddedMomentum(self.weights + other.weights, self.spacing, self.shape)
+            weights = self.weights + other.weights
+            return PaddedMomentum(weights, self.spacing, self.shape, self.layout)
         return None
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         largest = jnp.sum(jnp.abs(self.weights) * np.pi / np.asarray(self.spacing))
         return -largest, largest
+
+
+def _require_several_axes(layout: Slabs) -> None:
+    if len(layout.whole) == 1:
+        raise Unsupported(
+            "a line cannot be divided among devices by waves, each of which needs all of it; take "
+            "differences, as in Kinetic(order=8), or one device"
+        )

@@ -18,6 +18,8 @@ import scipy.sparse as sparse
 
 from zitter.linalg.banded import Banded
 from zitter.linalg.base import Operator, Unsupported, keeps_hermitian, real_like, total
+from zitter.linalg.layouts import Layout
+from zitter.linalg.slabs import Slabs
 
 
 class Stencil(Operator):
@@ -27,6 +29,7 @@ class Stencil(Operator):
     shape: tuple[int, ...] = eqx.field(static=True)
     periodic: bool = eqx.field(static=True)
     assumed_hermitian: bool = eqx.field(static=True)
+    layout: Slabs | None
 
     def __init__(
         self,
@@ -34,12 +37,14 @@ class Stencil(Operator):
         shape: tuple[int, ...],
         periodic: bool,
         assumed_hermitian: bool = True,
+        layout: Slabs | None = None,
     ):
         """A symmetric real or an antisymmetric imaginary row makes the operator Hermitian."""
         self.coefficients = jnp.asarray(coefficients)
         self.shape = shape
         self.periodic = periodic
         self.assumed_hermitian = assumed_hermitian
+        self.layout = layout  # of a grid that lies in slabs on many devices
 
     @property
     def half_width(self) -> int:
@@ -50,22 +55,29 @@ class Stencil(Operator):
         return self.assumed_hermitian
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        p = self.half_width
-        padded = jnp.pad(psi, p, mode="wrap" if self.periodic else "constant")
-        padded = jax.lax.optimization_barrier(padded)
-        inner = [slice(p, p + n) for n in self.shape]
-        result = jnp.sum(self.coefficients[:, p]) * psi
-        for axis, n in enumerate(self.shape):
-            for k in (*range(-p, 0), *range(1, p + 1)):
-                window = list(inner)
-                window[axis] = slice(p + k, p + k + n)
-                result = result + self.coefficients[axis, p + k] * padded[tuple(window)]
-        return result
+        p, layout = self.half_width, self.layout
+        mode = "wrap" if self.periodic else "constant"
+        if layout is None:
+            return _differences(self.coefficients, psi, jnp.pad(psi, p, mode=mode))
+
+        def local(slab, coefficients):
+            wide = layout.with_halo(slab, p, self.periodic)
+            padded = jnp.pad(wide, [(0, 0)] + [(p, p)] * (slab.ndim - 1), mode=mode)
+            return layout.without_padding(_differences(coefficients, slab, padded))
+
+        return layout.local(local, psi, self.coefficients)
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Slabs):
+            return Operator.divided(self, layout)
+        layout.check_halo(self.half_width)
+        hermitian = self.assumed_hermitian
+        return Stencil(self.coefficients, layout.shape, self.periodic, hermitian, layout)
 
     def scaled(self, factor: Any) -> Stencil:
         coefficients = real_like(factor, self.coefficients) * self.coefficients
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
-        return Stencil(coefficients, self.shape, self.periodic, hermitian)
+        return Stencil(coefficients, self.shape, self.periodic, hermitian, self.layout)
 
     def merged(self, other: Operator) -> Stencil | None:
         if not isinstance(other, Stencil) or other.periodic != self.periodic:
@@ -76,7 +88,7 @@ class Stencil(Operator):
             for s in (self, other)
         )
         both = self.assumed_hermitian and other.assumed_hermitian
-        return Stencil(mine + its, self.shape, self.periodic, both)
+        return Stencil(mine + its, self.shape, self.periodic, both, self.layout)
 
     def symbol(self, axis: int, theta: Any) -> jax.Array:
         """Σ_k c_k e^{ikθ}, real for a Hermitian row: the eigenvalue on a plane wave."""
@@ -93,6 +105,8 @@ class Stencil(Operator):
         return low - margin, high + margin
 
     def as_banded(self) -> Banded:
+        if self.layout is not None:
+            raise Unsupported("banded methods need the whole line on one device")
         if len(self.shape) != 1:
             raise Unsupported(
                 f"banded matrices need a 1D basis, but this grid has {len(self.shape)} axes"
@@ -106,6 +120,8 @@ class Stencil(Operator):
         return Banded(bands, self.assumed_hermitian)
 
     def as_sparse(self) -> Any:
+        if self.layout is not None:
+            raise Unsupported("sparse matrices need the whole grid on one device")
         return total(self._sparse_along(axis) for axis in range(len(self.shape)))
 
     def _sparse_along(self, axis: int) -> Any:
@@ -125,7 +141,8 @@ class Stencil(Operator):
     def axis_matrices(self) -> list[np.ndarray]:
         p, matrices = self.half_width, []
         rows = np.real(np.asarray(self.coefficients, dtype=np.complex128))
-        for row, n in zip(rows, self.shape, strict=True):
+        shape = self.shape if self.layout is None else self.layout.whole
+        for row, n in zip(rows, shape, strict=True):
             matrix = total(row[p + k] * np.eye(n, k=k) for k in range(-p, p + 1))
             if self.periodic:
                 matrix = matrix + total(
@@ -137,6 +154,20 @@ class Stencil(Operator):
     def inverse_masses(self, spacing: Sequence[float]) -> np.ndarray:
         offsets = np.arange(-self.half_width, self.half_width + 1)
         return -np.real(np.asarray(self.coefficients)) @ offsets**2 * np.asarray(spacing) ** 2
+
+
+def _differences(coefficients: jax.Array, psi: jax.Array, padded: jax.Array) -> jax.Array:
+    """Σ_axes Σ_k c_k ψ_{i+k}, from ψ with p points more on every side."""
+    p = coefficients.shape[1] // 2
+    padded = jax.lax.optimization_barrier(padded)
+    inner = [slice(p, p + n) for n in psi.shape]
+    result = jnp.sum(coefficients[:, p]) * psi
+    for axis, n in enumerate(psi.shape):
+        for k in (*range(-p, 0), *range(1, p + 1)):
+            window = list(inner)
+            window[axis] = slice(p + k, p + k + n)
+            result = result + coefficients[axis, p + k] * padded[tuple(window)]
+    return result
 
 
 def second_derivative(order: int) -> np.ndarray:

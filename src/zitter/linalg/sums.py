@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from zitter.linalg.banded import Banded
 from zitter.linalg.base import Operator, Unsupported, total
 from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.layouts import Layout
 
 Kind = TypeVar("Kind", bound=Operator)
 Answer = TypeVar("Answer")
@@ -54,6 +55,9 @@ class Sum(Operator):
 
     def merged(self, other: Operator) -> Operator:
         return add([self, other])
+
+    def divided(self, layout: Layout) -> Operator:
+        return add(part.divided(layout) for part in self.parts)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         pairs = [part.bounds() for part in self.parts]

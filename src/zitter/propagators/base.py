@@ -27,6 +27,14 @@ State = Any  # a pytree of arrays
 class Propagator(eqx.Module):
     """A method for the time-dependent Schrödinger equation."""
 
+    def divided(self, H: Hamiltonian) -> Hamiltonian:
+        """H as this method steps with it on the mesh in force: states over the basis' own axes."""
+        return H.divided()
+
+    def shares(self, H: Hamiltonian) -> dict[str, list[int]]:
+        """For each mesh axis in use, how much each device holds of what is divided."""
+        return H.basis.shares
+
     def prepare(self, H: Hamiltonian, t: tuple[float, float], dt: float) -> Propagator:
         """The method made ready for this Hamiltonian, or `Unsupported`/`InputError`."""
         return self

@@ -241,6 +241,10 @@ class MatrixExponential(Propagator):
     def convergence_order(self, H: Hamiltonian) -> int:
         return self.scheme.order if H.time_dependent else 1
 
+    def divided(self, H):
+        runtime.mesh_for((), "the matrix of MatrixExponential")
+        return H
+
     def prepare(self, H, t, dt):
         require_orthonormal("MatrixExponential", H)
         if self.summation.real_only and not _real_symmetric(H, t[0]):
@@ -268,7 +272,7 @@ class MatrixExponential(Propagator):
     def init(self, H, psi, t, dt):
         """The matrix of the unchanging part; for a static H its exponential."""
         always = H.fixed if H.absorber is None else add([H.fixed, H.absorber])
-        matrix = runtime.shard_first_axis(always.as_matrix())
+        matrix = always.as_matrix()
         if not _real_symmetric(H, t):
             matrix = matrix.astype(psi.dtype)
         return matrix if H.time_dependent else self._exponentiate(matrix, dt)

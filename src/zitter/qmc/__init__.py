@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
     CoulombEnergy,
     CrystalEnergy,
@@ -30,7 +31,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, Chi, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -38,7 +39,22 @@ from zitter.qmc.optimizers import (
     VarianceMinimization,
     optimize,
 )
-from zitter.qmc.orbitals import Nodeless, Orbitals, PlaneWaves
+from zitter.qmc.orbitals import (
+    BlipConversion,
+    BlipFilter,
+    Blips,
+    GaussianBasis,
+    Gaussians,
+    GaussianShell,
+    InterpolatingFilter,
+    LeastSquaresFilter,
+    MatchedFilter,
+    Nodeless,
+    Orbitals,
+    PlaneWaves,
+    blips_from_plane_waves,
+    to_blips,
+)
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
@@ -62,6 +78,9 @@ from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
 __all__ = [
+    "BlipConversion",
+    "BlipFilter",
+    "Blips",
     "Cell",
     "Change",
     "Chi",
@@ -69,6 +88,7 @@ __all__ = [
     "Crystal",
     "CrystalEnergy",
     "DeterminantLocality",
+    "Determinants",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -77,14 +97,21 @@ __all__ = [
     "Ewald",
     "EwaldEnergy",
     "ExternalPotential",
+    "F",
+    "GaussianBasis",
+    "GaussianShell",
     "GaussianSum",
+    "Gaussians",
     "H",
+    "InterpolatingFilter",
     "JastrowTerm",
     "KineticEnergy",
+    "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
     "Locality",
     "Localization",
+    "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
     "NonlocalPseudopotential",
@@ -112,6 +139,7 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
@@ -119,6 +147,7 @@ __all__ = [
     "madelung",
     "optimize",
     "reblock",
+    "to_blips",
     "twist_grid",
     "vmc",
 ]

@@ -1,9 +1,10 @@
 """Simulation cells: lattice vectors, nearest images, shells of reciprocal vectors.
 
 Rows of `vectors` are the lattice vectors a_i; rows of `reciprocal` the b_j with a_i·b_j = 2πδ_ij.
-The nearest image of a displacement is exact for every cell: cubic, face- and body-centred and
-triangular lattices are unions of a few shifted rectangular lattices, where rounding is exact; any
-other lattice is reduced first and its 3^d neighbouring images are compared.
+The nearest image of a displacement is exact for every cell: cubic, face- and body-centred,
+hexagonal and triangular lattices along the axes are unions of a few shifted rectangular lattices,
+where rounding is exact; any other lattice is reduced first and its 3^d neighbouring images are
+compared. A slab has two lattice vectors in the plane of x and y and no images along z.
 """
 
 from __future__ import annotations
@@ -21,81 +22,83 @@ import numpy as np
 from zitter import checks, runtime
 
 _HALF = 0.5
-# name → (dimension, primitive vectors, conventional box, centring shifts), for box constant 1.
-_LATTICES: dict[str, tuple[int, list, list, list]] = {
-    "sc": (3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [1, 1, 1], [[0, 0, 0]]),
-    "fcc": (
-        3,
-        [[0, _HALF, _HALF], [_HALF, 0, _HALF], [_HALF, _HALF, 0]],
-        [1, 1, 1],
-        [[0, 0, 0], [0, _HALF, _HALF], [_HALF, 0, _HALF], [_HALF, _HALF, 0]],
-    ),
-    "bcc": (
-        3,
-        [[-_HALF, _HALF, _HALF], [_HALF, -_HALF, _HALF], [_HALF, _HALF, -_HALF]],
-        [1, 1, 1],
-        [[0, 0, 0], [_HALF, _HALF, _HALF]],
-    ),
-    "square": (2, [[1, 0], [0, 1]], [1, 1], [[0, 0]]),
-    "triangular": (
-        2,
-        [[1, 0], [_HALF, math.sqrt(3) / 2]],
-        [1, math.sqrt(3)],
-        [[0, 0], [_HALF, math.sqrt(3) / 2]],
-    ),
+# name → (dimension, primitive vectors for the constant 1 of the box).
+_LATTICES: dict[str, tuple[int, list]] = {
+    "sc": (3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+    "fcc": (3, [[0, _HALF, _HALF], [_HALF, 0, _HALF], [_HALF, _HALF, 0]]),
+    "bcc": (3, [[-_HALF, _HALF, _HALF], [_HALF, -_HALF, _HALF], [_HALF, _HALF, -_HALF]]),
+    "square": (2, [[1, 0], [0, 1]]),
+    "triangular": (2, [[1, 0], [_HALF, math.sqrt(3) / 2]]),
 }
 LATTICES = tuple(_LATTICES)
+ALIGNED = 1e-9  # of the box: how exactly lattice vectors must lie along the axes
+MOST_COPIES = 4  # of a rectangular lattice; more would take as long as comparing neighbours
 
 
 class Cell(eqx.Module):
-    """A periodic cell in two or three dimensions."""
+    """A cell that is repeated in a plane, in space, or in the plane of x and y in space (a slab).
+
+    The rows of `vectors` are the lattice vectors: 2 or 3 of that length, or 2 of length 3 with
+    z = 0 for a slab.
+    """
 
     vectors: Any
     reciprocal: Any
     inverse: Any  # r @ inverse are coordinates along the lattice vectors
-    volume: Any
+    volume: Any  # the area of a slab
     inradius: Any  # of the Wigner–Seitz cell: half the shortest lattice vector
     box: Any  # edges of the rectangular lattice whose shifted copies make up this lattice
     shifts: Any
     fractional: Any  # the inverse of the reduced lattice vectors
     name: str = eqx.field(static=True)
     rectangular: bool = eqx.field(static=True)
+    even_sum: bool = eqx.field(static=True)  # face-centred: half boxes whose sum is even
 
     def __init__(self, vectors: Sequence[Sequence[float]], name: str = "custom"):
         runtime.settings()  # tables in double precision
         given = checks.array("vectors", vectors)
-        if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] not in (2, 3):
+        if given.ndim != 2 or given.shape not in ((2, 2), (3, 3), (2, 3)):
             raise checks.InputError(
-                "vectors", f"must be 2 or 3 lattice vectors, but have shape {given.shape}"
+                "vectors",
+                "must be 2 or 3 lattice vectors, or 2 with z = 0 of a slab, but have shape "
+                f"{given.shape}",
             )
-        if abs(np.linalg.det(given)) < 1e-12 * np.max(np.abs(given)) ** len(given):
+        if given.shape == (2, 3) and np.any(np.abs(given[:, 2]) > 1e-12 * np.max(np.abs(given))):
+            raise checks.InputError(
+                "vectors", f"must have z = 0 in a slab, but are {given.tolist()}"
+            )
+        content = float(np.prod(np.linalg.svd(given, compute_uv=False)))
+        if content < 1e-12 * np.max(np.abs(given)) ** len(given):
             raise checks.InputError("vectors", "must span the space, but are linearly dependent")
         self.vectors = given
-        self.inverse = np.linalg.inv(given)
+        self.inverse = np.linalg.pinv(given)
         self.reciprocal = 2 * np.pi * self.inverse.T
-        self.volume = np.float64(abs(np.linalg.det(given)))
-        reduced = reduce_lattice(given)
+        self.volume = np.float64(content)
+        reduced = reduce_lattice(given)[:, : len(given)]
         self.inradius = np.float64(np.min(np.linalg.norm(reduced, axis=1)) / 2)
         self.name = name
-        if name in _LATTICES:
-            _, primitive, box, shifts = _LATTICES[name]
-            constant = np.linalg.norm(given[0]) / np.linalg.norm(primitive[0])
-            self.box = np.asarray(box, np.float64) * constant
-            self.shifts = np.asarray(shifts, np.float64) * constant
-            self.rectangular = True
+        found = _rectangular(reduced)
+        self.rectangular = found is not None
+        if found is not None:
+            self.box, self.shifts = found
             self.fractional = self.inverse
         else:
             steps = list(itertools.product((-1, 0, 1), repeat=len(given)))
             self.box = reduced
             self.shifts = np.asarray(steps, np.float64) @ reduced
-            self.rectangular = False
             self.fractional = np.linalg.inv(reduced)
+        self.even_sum = (
+            self.rectangular
+            and self.shifts.shape == (4, 3)
+            and np.ptp(self.box) < ALIGNED * self.box[0]
+            and bool(np.all(np.sum(self.shifts > ALIGNED * self.box[0], axis=1) % 2 == 0))
+        )
 
     @classmethod
     def of_volume(cls, lattice: str, volume: float) -> Cell:
         """The named lattice with the given volume (area in two dimensions) of its cell."""
         checks.choice("lattice", lattice, LATTICES)
-        dimension, primitive, _, _ = _LATTICES[lattice]
+        dimension, primitive = _LATTICES[lattice]
         unit = np.asarray(primitive, np.float64)
         constant = (float(volume) / abs(np.linalg.det(unit))) ** (1 / dimension)
         return cls((unit * constant).tolist(), lattice)
@@ -120,14 +123,25 @@ class Cell(eqx.Module):
 
     @property
     def dimension(self) -> int:
+        """Of how many directions the cell is periodic in."""
         return self.vectors.shape[0]
+
+    @property
+    def is_slab(self) -> bool:
+        return self.vectors.shape[0] < self.vectors.shape[1]
 
     def nearest(self, parts: Sequence[Any]) -> list[Any]:
         """The shortest of all images of displacements, given and returned as their components.
 
         Separate components keep loops over pairs contiguous, which is worth a factor of twenty.
         """
-        if self.name == "fcc":
+        if self.is_slab:
+            flat = self.dimension
+            return [*self._nearest(parts[:flat]), *parts[flat:]]
+        return self._nearest(parts)
+
+    def _nearest(self, parts: Sequence[Any]) -> list[Any]:
+        if self.even_sum:
             return _nearest_of_even_sum(parts, self.box[0] / 2)
         if self.rectangular:
             edges = [1 / edge for edge in self.box]
@@ -204,6 +218,27 @@ def _combine(parts: Sequence[Any], matrix: Any) -> list[Any]:
     return [sum(x * matrix[i, j] for i, x in enumerate(parts)) for j in columns]
 
 
+def _rectangular(reduced: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """(edges, shifts): the lattice as a few shifted copies of a box along the axes, or None."""
+    dimension = len(reduced)
+    steps = np.asarray(list(itertools.product(range(-3, 4), repeat=dimension)))
+    points = (steps @ reduced)[np.any(steps != 0, axis=1)]
+    lengths = np.linalg.norm(points, axis=1)
+    edges = []
+    for axis in range(dimension):
+        across = np.max(np.abs(np.delete(points, axis, axis=1)), axis=1)
+        along = (points[:, axis] > 0) & (across <= ALIGNED * lengths)
+        if not along.any():
+            return None
+        edges.append(np.min(lengths[along]))
+    box = np.asarray(edges)
+    turns = points / box
+    inside = np.all((turns > -ALIGNED) & (turns < 1 - ALIGNED), axis=1)
+    shifts = np.vstack([np.zeros(dimension), points[inside]])
+    copies = round(float(np.prod(box)) / abs(np.linalg.det(reduced)))
+    return (box, shifts) if len(shifts) == copies <= MOST_COPIES else None
+
+
 def reduce_lattice(vectors: np.ndarray) -> np.ndarray:
     """The shortest independent lattice vectors (a Minkowski-reduced basis up to dimension 3)."""
     dimension = len(vectors)
@@ -232,7 +267,7 @@ def reduce_lattice(vectors: np.ndarray) -> np.ndarray:
 def points_within(vectors: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """(integers, points) of the lattice with these rows inside a sphere, shortest first."""
     # |n_i| ≤ radius·|dual_i|, because n_i is the component of the point along the dual vector.
-    dual = np.linalg.inv(vectors).T
+    dual = np.linalg.pinv(vectors).T
     limits = np.floor(radius * np.linalg.norm(dual, axis=1) + 1e-9).astype(int)
     ranges = [np.arange(-m, m + 1) for m in limits]
     integers = np.stack(np.meshgrid(*ranges, indexing="ij"), -1).reshape(-1, len(vectors))

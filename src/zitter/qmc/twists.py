@@ -141,15 +141,17 @@ def prepare(
     A number stands for the grid of so many along each axis.
     """
     system = psi.system
+    # A slab is periodic in fewer directions than it moves in.
+    directions = system.dimension if system.cell is None else system.cell.dimension
     if isinstance(twists, int) and not isinstance(twists, bool):
-        twists = twist_grid(checks.integer("twists", twists, 1, 100), system.dimension)
+        twists = twist_grid(checks.integer("twists", twists, 1, 100), directions)
     if not isinstance(twists, list | tuple):
         raise checks.InputError(
             "twists", f"must be a list of twists, or a number for a grid of them, but is {twists!r}"
         )
     vectors, twisted, refused = [], [], []
     for position, twist in enumerate(twists):
-        shift = checks.array(f"twists.{position}", twist, (system.dimension,))
+        shift = checks.array(f"twists.{position}", twist, (directions,))
         vector = tuple(float(x) for x in shift)
         try:
             system.check_twist(shift)

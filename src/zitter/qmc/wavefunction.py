@@ -16,13 +16,15 @@ inside a block, `opened` stands for it; whatever else Ψ needs there is in it, t
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
-from zitter import checks
+from zitter import checks, io
 from zitter.qmc.systems.base import System
 
 
@@ -85,8 +87,23 @@ class Wavefunction(eqx.Module):
     def moves_together(self) -> bool:
         """Whether `move_block` can take the place of moves in turn."""
 
+    # Parameters: one vector for optimizers, arrays with names in files.
+
     @abc.abstractmethod
     def with_parameters(self, vector: Any) -> Self: ...
+
+    def stored_parameters(self) -> dict[str, io.Variable]:
+        """The parameters as files name them."""
+        vector = np.asarray(self.parameters)
+        return {"parameters": io.Variable(vector, ("parameter",), "1", "parameters of Ψ")}
+
+    def save_parameters(self, path: str | os.PathLike[str]) -> None:
+        """Write all parameters to a file."""
+        io.write(path, io.Dataset(self.stored_parameters(), {"kind": "jastrow"}))
+
+    def load_parameters(self, path: str | os.PathLike[str]) -> Self:
+        """The same wave function with the parameters that `save_parameters` wrote."""
+        return self.with_parameters(stored_array(path, "parameters", np.shape(self.parameters)))
 
     # A configuration.
 
@@ -134,11 +151,11 @@ class Wavefunction(eqx.Module):
     def determinant_ratios(
         self, opened: Any, seat: Seat, points: Any, dtype: Any = jnp.float64
     ) -> Any:
-        """D'/D (Q,) at these places, of the determinants that Ψ = e^J D holds."""
+        """`ratios` of the antisymmetric factor alone, where Ψ = e^J D."""
         raise checks.InputError(
-            "localization",
-            "must be used with a wave function that has determinants, but not with "
-            f"{type(self).__name__}: TMoves() would do",
+            "psi",
+            f"must be a product of e^J and determinants to localize by them, but is "
+            f"{checks.with_article(type(self).__name__)}",
         )
 
     @abc.abstractmethod
@@ -184,3 +201,13 @@ class Wavefunction(eqx.Module):
             "twists",
             f"must be used with a periodic wave function, but not with {type(self).__name__}",
         )
+
+
+def stored_array(path: str | os.PathLike[str], name: str, shape: tuple[int, ...]) -> Any:
+    """An array of parameters from a file, which must hold it."""
+    stored = io.read(path).variables
+    if name not in stored or stored[name].data.shape != shape:
+        raise checks.InputError(
+            "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
+        )
+    return jnp.asarray(stored[name].data)

@@ -17,14 +17,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
 from zitter.bases.grid import box, measuring, operators, scaling, transfer
+from zitter.bases.grid.divided import DividedGrid
 from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import BandedResolvents, Resolvents
+from zitter.linalg.slabs import Slabs
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
@@ -173,6 +176,15 @@ class Grid(Basis):
         if self.particles > 1:
             raise Refused(self, "a function of one place", "it has several particles")
         return measuring.interpolated(self, psi, (x, y, z)[: self.ndim])
+
+    # Devices.
+
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        return ("space",)
+
+    def divided(self, mesh: Mesh) -> DividedGrid:
+        return DividedGrid(self, Slabs(self.shape, mesh))
 
     # Stationary states.
 

@@ -19,10 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.kernels import triton_calls
-from zitter.qmc.determinants.slater import replace_row
 
 
-class Decisions(NamedTuple):
+class Eliminated(NamedTuple):
     """For each walker, and each of the K moves."""
 
     accepted: Any  # (walkers, K)
@@ -32,14 +31,14 @@ class Decisions(NamedTuple):
     phase: Any  # (walkers,) factor of the phase
 
 
-def decide(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
+def decide(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Eliminated:
     """T and pairs (walkers, K, K), jastrow and chance (walkers, K), allowed (K,)."""
     if triton_calls.has_triton() and not jnp.iscomplexobj(T):
         return decide_triton(T, jastrow, pairs, allowed, chance)
     return decide_xla(T, jastrow, pairs, allowed, chance)
 
 
-def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
+def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Eliminated:
     walkers, k, _ = T.shape
     unit = jnp.broadcast_to(jnp.eye(k, dtype=T.dtype), T.shape)
     take = jax.lax.dynamic_index_in_dim
@@ -65,10 +64,10 @@ def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> D
     start = (stack, jastrow, jnp.zeros(walkers), jnp.ones(walkers, T.dtype))
     entries = (jnp.arange(k), allowed, chance.T)
     (stack, _, log, phase), (accepted, probability) = jax.lax.scan(move, start, entries)
-    return Decisions(accepted.T, probability.T, stack[:, k:], log, phase)
+    return Eliminated(accepted.T, probability.T, stack[:, k:], log, phase)
 
 
-def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Decisions:
+def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Eliminated:
     from zitter.qmc.determinants.elimination_triton import kernel
 
     walkers, k, _ = T.shape
@@ -82,4 +81,16 @@ def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -
         out=[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes],
         grid=(walkers,), warps=4 if block <= 32 else 8, k=k, block=block,
     )  # fmt: skip
-    return Decisions(accepted > 0.5, probability, Q, log, phase)
+    return Eliminated(accepted > 0.5, probability, Q, log, phase)
+
+
+def replace_row(stack: Any, place: Any, products: Any, ratio: Any, accept: Any) -> Any:
+    """Sherman–Morrison on anything times M_·B, (…, K), when row `place` of the block is replaced.
+
+    `products` (K,) is the new row times the present M_·B.
+    """
+    k = stack.shape[1]
+    column = jax.lax.dynamic_index_in_dim(stack, place, 1, keepdims=False)
+    change = products - (jnp.arange(k) == place)
+    factor = jnp.where(accept, 1 / jnp.where(accept, ratio, 1), 0)
+    return stack - (factor * column)[:, None] * change[None, :]

@@ -19,52 +19,52 @@ are both to a multiple of 8 where n is large: products of matrices with odd rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, runtime
+from zitter.qmc.determinants.base import (
+    Antisymmetric,
+    Decisions,
+    Derivatives,
+    Proposal,
+    Recalled,
+    Started,
+)
+from zitter.qmc.determinants.blocks import (
+    ALIGNED,
+    Schedule,
+    best_delay,
+    block_of,
+    eights,
+    schedule,
+)
+from zitter.qmc.determinants.elimination import decide, replace_row
+from zitter.qmc.determinants.spin_orbitals import SpinOrbitals, contracted
 from zitter.qmc.orbitals import Orbitals
 from zitter.qmc.wavefunction import Block
 
-ALIGNED = 64  # electrons of one spin from which on sizes are multiples of 8
+
+class OpenSlater(eqx.Module):
+    """The columns M_·B of a block as it began, and what was accepted since."""
+
+    slab: Any  # M_·B (n, K)
+    Q: Any  # (K, K)
+    rows: Any  # Φ (K, n)
+    accepted: Any  # (K,)
 
 
-def best_delay(n: int) -> int:
-    """The block length that moves the least memory for one spin of n electrons.
-
-    A sweep reads M twice and writes it once in each of n/K blocks, 3n³/K numbers, and works on the
-    2K × K numbers of T and Q in each of n moves, 4nK²: least at K³ = 3n²/8, but not so short that
-    matrix products are thin. A GPU holds T and Q of a walker in registers, so there longer blocks
-    pay, up to what fits.
-    """
-    if runtime.settings().device.platform == "cpu":
-        return max(8, round((3 * n * n / 8) ** (1 / 3)))
-    return 32 if n < 256 else 64
-
-
-def _eights(n: int) -> int:
-    return -(-n // 8) * 8
-
-
-class Schedule(NamedTuple):
-    """The blocks of one sweep, a row for each spin: first electron, and how many were moved."""
-
-    first: np.ndarray
-    done: np.ndarray
-
-
-class Slater(eqx.Module):
+class Slater(Antisymmetric):
     """D↑D↓ of the lowest orbitals; at most `delay` moves are gathered in a block.
 
-    `orbitals` are one set for both spins, or a pair for spin up and spin down.
+    The memory of a walker is M, (species, n, n); within blocks that of one spin, (n, n).
     """
 
-    sets: tuple[Orbitals, ...]  # one for both spins, or one for each
+    orbitals: SpinOrbitals
     spins: tuple[int, int] = eqx.field(static=True)
     delay: int = eqx.field(static=True)
     size: int = eqx.field(static=True)  # n, padding included
@@ -75,69 +75,51 @@ class Slater(eqx.Module):
         spins: tuple[int, int],
         delay: int | None = None,
     ):
-        self.sets = _sets(orbitals, spins)
+        self.orbitals = SpinOrbitals(orbitals, spins)
         self.spins = spins
         most = max(spins)
         delay = best_delay(most) if delay is None else delay
         # Equal blocks: the fewest of at most `delay` electrons, then as short as they can be.
         shortest = -(-most // -(-most // delay))
-        self.size = _eights(most) if most >= ALIGNED else most
-        self.delay = min(_eights(shortest), most) if most >= ALIGNED else shortest
+        self.size = eights(most) if most >= ALIGNED else most
+        self.delay = min(eights(shortest), most) if most >= ALIGNED else shortest
 
     @property
     def species(self) -> int:
-        return 2 if all(self.spins) else 1
+        return self.orbitals.species
 
     @property
     def is_complex(self) -> bool:
-        return any(orbitals.is_complex for orbitals in self.sets)
+        return self.orbitals.is_complex
 
     @property
     def dtype(self) -> Any:
-        return jnp.complex128 if self.is_complex else jnp.float64
+        return self.orbitals.dtype
+
+    @property
+    def label(self) -> str:
+        return "D↑D↓"
 
     def at_twist(self, cell: Any, twist: Any) -> Slater:
-        sets = tuple(orbitals.at_twist(cell, twist) for orbitals in self.sets)
-        return eqx.tree_at(lambda s: s.sets, self, sets)
+        return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.at_twist(cell, twist))
 
     def schedule(self) -> Schedule:
-        """As many blocks for each spin as the larger one needs; idle ones have all moved before."""
-        k = self.delay
-        starts = np.arange(0, max(self.spins), k)
-        first = np.zeros((self.species, len(starts)), np.int32)
-        done = np.zeros_like(first)
-        for spin, count in enumerate(self.spins[: self.species]):
-            # A last block that would stick out starts earlier and skips what has been moved.
-            first[spin] = np.maximum(np.minimum(starts, count - k), 0)
-            done[spin] = np.minimum(starts - first[spin], k)
-        return Schedule(first, done)
+        return schedule(self.spins, self.delay)
 
     def block(self, spin: Any, first: Any, done: Any) -> Block:
-        """K electrons of a spin; short spins leave places empty."""
-        inside = first + jnp.arange(self.delay)
-        exists = inside < jnp.asarray(self.spins)[spin]
-        electrons = inside + jnp.where(spin == 0, 0, self.spins[0])
-        return Block(spin, first, electrons, exists & (jnp.arange(self.delay) >= done))
+        return block_of(self.spins, self.delay, spin, first, done)
 
     def rows(self, r: Any, spin: Any, dtype: Any) -> Any:
         """φ_j(r) of one spin as rows of A: (…, n)."""
-        return self._of_spin(lambda orbitals: orbitals.values(r, dtype), spin)
+        return self.orbitals.of_spin(
+            lambda orbitals: orbitals.values(r, dtype), self._as_rows, spin
+        )
 
     def rows_and_slopes(self, r: Any, spin: Any, dtype: Any) -> tuple[Any, Any]:
         """Rows (…, n) and their gradients (d, …, n)."""
-        return self._of_spin(lambda orbitals: orbitals.slopes(r, dtype), spin)
-
-    def _of_spin(self, evaluate: Callable[[Orbitals], Any], spin: Any) -> Any:
-        """What is evaluated of the orbitals of one spin (maybe traced), as rows of A."""
-        if len(self.sets) == 1:
-            found = evaluate(self.sets[0])
-            return jax.tree.map(lambda values: self._as_rows(values, spin), found)
-
-        def of(number: int) -> Callable[[], Any]:
-            rows = lambda values: self._as_rows(values, number).astype(self.dtype)  # noqa: E731
-            return lambda: jax.tree.map(rows, evaluate(self.sets[number]))
-
-        return jax.lax.cond(spin == 0, of(0), of(1))
+        return self.orbitals.of_spin(
+            lambda orbitals: orbitals.slopes(r, dtype), self._as_rows, spin
+        )
 
     def _as_rows(self, values: Any, spin: Any) -> Any:
         """Values (…, orbitals) with those that are not occupied set to zero, padded to (…, n)."""
@@ -146,16 +128,9 @@ class Slater(eqx.Module):
         rows = jnp.where(jnp.arange(count) < jnp.asarray(self.spins)[spin], values, 0)
         return jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, self.size - count)])
 
-    def _evaluated(self, r: Any, evaluate: Callable[[Orbitals, Any], Any]) -> list[Any]:
-        """evaluate(orbitals, r) of each spin's electrons with its own orbitals, if they differ."""
-        if len(self.sets) == 1:
-            return [evaluate(self.sets[0], r)]
-        up = self.spins[0]
-        return [evaluate(self.sets[0], r[:, :up]), evaluate(self.sets[1], r[:, up:])]
-
     def matrix(self, r: Any, dtype: Any) -> Any:
         """A (species, n, n), with unit rows and columns for missing electrons."""
-        tables = self._evaluated(r, lambda orbitals, r: orbitals.values(r, dtype))
+        tables = self.orbitals.of_electrons(r, lambda orbitals, r: orbitals.values(r, dtype))
         parts, offset = [], 0
         for spin, count in enumerate(self.spins[: self.species]):
             if len(tables) == 2:
@@ -168,87 +143,146 @@ class Slater(eqx.Module):
             offset += count
         return jnp.stack(parts)
 
-    def fresh(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
-        """(M, phase, ln|D↑D↓|) computed from the positions alone."""
+    def start(self, r, dtype):
         matrix = self.matrix(r, dtype)
         phase, log = jnp.linalg.slogdet(matrix)
-        return jnp.linalg.inv(matrix), jnp.prod(phase), jnp.sum(log)
+        return Started(jnp.linalg.inv(matrix), jnp.prod(phase), jnp.sum(log))
 
-    def column(self, inverse: Any, electron: Any, spin: Any) -> Any:
-        """M_·i (n,) of an electron, by its index among all."""
-        inside = electron - jnp.where(spin == 0, 0, self.spins[0])
-        return inverse[spin][:, inside]
-
-    def derivatives(self, r: Any, inverse: Any, dtype: Any) -> tuple[Any, Any]:
-        """∇_i ln D (d, N) and Σ_i ∇_i²D/D of a whole configuration."""
-        tables = self._evaluated(r, lambda orbitals, r: orbitals.derivatives(r, dtype)[1:])
+    def derivatives(self, r, memory, dtype):
+        tables = self.orbitals.of_electrons(
+            r, lambda orbitals, r: orbitals.derivatives(r, dtype)[1:]
+        )
         if len(tables) == 2:
             sums = [
-                _contracted(slope, laplacian, jnp.swapaxes(inverse[spin, :count, :count], 0, 1))
+                contracted(slope, laplacian, jnp.swapaxes(memory[spin, :count, :count], 0, 1))
                 for spin, ((slope, laplacian), count) in enumerate(
                     zip(tables, self.spins, strict=True)
                 )
             ]
-            return jnp.concatenate([s[0] for s in sums], axis=1), sums[0][1] + sums[1][1]
+            gradient = jnp.concatenate([s[0] for s in sums], axis=1)
+            return Derivatives(gradient, sums[0][1] + sums[1][1])
         slope, laplacian = tables[0]
         count = min(slope.shape[-1], self.size)
         columns = []
         for spin, electrons in enumerate(self.spins[: self.species]):
             # M_ji as (electron, orbital)
-            columns.append(jnp.swapaxes(inverse[spin, :count, :electrons], 0, 1))
+            columns.append(jnp.swapaxes(memory[spin, :count, :electrons], 0, 1))
         weights = jnp.concatenate(columns)
         if self.spins[0] != self.spins[1] and self.species == 2:
             electron_spin = np.repeat([0, 1], self.spins)
             filled = np.arange(count) < np.asarray(self.spins)[electron_spin][:, None]
             weights = jnp.where(filled, weights, 0)
-        return _contracted(slope, laplacian, weights)
+        return Derivatives(*contracted(slope, laplacian, weights))
 
-    def open_block(self, inverse: Any, first: Any) -> Any:
+    # Moves one after another.
+
+    def over_blocks(self, body, carry, memory):
+        def block(state, entry):
+            carry, inverse = state
+            return body(carry, inverse, self.block(*entry)), None
+
+        def one_spin(carry, entry):
+            spin, inverse, first, done = entry
+            each = (jnp.full(first.shape, spin), first, done)
+            (carry, inverse), _ = jax.lax.scan(block, (carry, inverse), each)
+            return carry, inverse
+
+        # The inverses of one spin at a time: blocks then read and write arrays of their own.
+        schedule = self.schedule()
+        entries = (
+            jnp.arange(self.species),
+            jnp.moveaxis(memory, 1, 0),
+            jnp.asarray(schedule.first),
+            jnp.asarray(schedule.done),
+        )
+        carry, inverse = jax.lax.scan(one_spin, carry, entries)
+        return carry, jnp.moveaxis(inverse, 0, 1)
+
+    def open(self, memory, block):
+        return self._opened(self._slab(memory, block.first))
+
+    def alone(self, memory, electron, spin):
+        inside = electron - jnp.where(spin == 0, 0, self.spins[0])
+        return self._opened(memory[spin][:, inside][:, None])
+
+    def gradient(self, opened, seat, here, dtype):
+        _, slope = self.rows_and_slopes(here, seat.spin, dtype)
+        return slope @ self._column(opened, seat)
+
+    def propose(self, opened, seat, new, gradient, dtype):
+        column, after = self._column(opened, seat), None
+        if gradient:
+            row, slope = self.rows_and_slopes(new, seat.spin, dtype)
+        else:
+            row, slope = self.rows(new, seat.spin, dtype), None
+        row = row.astype(self.dtype)
+        ratio = row @ column
+        if gradient:
+            after = (slope @ column) / ratio
+        return Proposal(ratio, after, row)
+
+    def ratios(self, opened, seat, points, dtype):
+        rows = self.rows(points, seat.spin, dtype).astype(self.dtype)
+        return rows @ self._column(opened, seat)
+
+    def accept(self, opened, seat, proposal, accepted):
+        put = jax.lax.dynamic_update_index_in_dim
+        row = proposal.news
+        products = (row @ opened.slab) @ opened.Q
+        return OpenSlater(
+            opened.slab,
+            replace_row(opened.Q, seat.place, products, proposal.ratio, accepted),
+            put(opened.rows, row, seat.place, 0),
+            put(opened.accepted, accepted, seat.place, 0),
+        )
+
+    def close(self, memory, opened, block):
+        return self._closed(memory, block.first, opened.rows, opened.accepted, opened.Q)
+
+    def _slab(self, inverse: Any, first: Any) -> Any:
         """The columns of one spin's M that belong to a block, (n, K)."""
         return jax.lax.dynamic_slice_in_dim(inverse, first, self.delay, axis=1)
 
-    def close_block(self, inverse: Any, first: Any, rows: Any, accepted: Any, Q: Any) -> Any:
+    def _opened(self, slab: Any) -> OpenSlater:
+        n, k = slab.shape
+        unit, none = jnp.eye(k, dtype=slab.dtype), jnp.zeros((k, n), slab.dtype)
+        return OpenSlater(slab, unit, none, jnp.zeros(k, bool))
+
+    def _column(self, opened: OpenSlater, seat: Any) -> Any:
+        """An electron's column of the present M."""
+        now = jax.lax.dynamic_index_in_dim(opened.Q, seat.place, 1, keepdims=False)
+        return opened.slab @ now
+
+    def _closed(self, inverse: Any, first: Any, rows: Any, accepted: Any, Q: Any) -> Any:
         """One spin's M with the accepted rows Φ (K, n) of a block put in."""
         n, k = self.size, self.delay
         unit = (jnp.arange(n)[None, :] == first + jnp.arange(k)[:, None]).astype(self.dtype)
         difference = jnp.where(accepted[:, None], rows @ inverse - unit, 0)
         # The sign sits on the small factor: M + product is one call of the matrix library.
-        return inverse + (-self.open_block(inverse, first) @ Q) @ difference
+        return inverse + (-self._slab(inverse, first) @ Q) @ difference
 
+    # Moves together: all proposals of a block are known beforehand.
 
-def _sets(orbitals: Any, spins: tuple[int, int]) -> tuple[Orbitals, ...]:
-    """The orbitals of both spins, which must be enough for them."""
-    sets = tuple(orbitals) if isinstance(orbitals, list | tuple) else (orbitals,)
-    if len(sets) not in (1, 2):
-        raise checks.InputError(
-            "orbitals", f"must be one set, or one for each spin, but are {len(sets)}"
-        )
-    if not all(spins):
-        sets = sets[:1]
-    for one in sets:
-        checks.instance("orbitals", one, Orbitals)
-    for needed, one in zip(spins if len(sets) == 2 else (max(spins),), sets, strict=True):
-        if one.count < needed:
-            raise checks.InputError(
-                "orbitals", f"must hold the {needed} electrons of a spin, but are {one.count}"
-            )
-    return sets
+    @property
+    def moves_together(self) -> bool:
+        return True
 
+    def move_block(self, memory, block, new, jastrow, chance, dtype):
+        def prepare(inverse, new):
+            rows = self.rows(new, block.spin, dtype).astype(self.dtype)
+            return rows, rows @ self._slab(inverse, block.first)
 
-def _contracted(slope: Any, laplacian: Any, weights: Any) -> tuple[Any, Any]:
-    """Σ_j ∇φ_j(r_i) M_ji (d, N) and Σ_ij ∇²φ_j(r_i) M_ji, with M_ji as (electron, orbital)."""
-    count = weights.shape[1]
-    gradient = jnp.sum(slope[..., :count] * weights, axis=-1)
-    return gradient, jnp.sum(laplacian[..., :count] * weights)
+        rows, T = jax.vmap(prepare)(memory, new)
+        decided = decide(T, *jastrow, block.allowed, chance)
+        close = lambda m, f, a, q: self._closed(m, block.first, f, a, q)  # noqa: E731
+        memory = jax.vmap(close)(memory, rows, decided.accepted, decided.Q)
+        accepted, probability, _, log, phase = decided
+        return memory, Decisions(accepted, probability, log, phase)
 
+    # No parameter changes D.
 
-def replace_row(stack: Any, place: Any, products: Any, ratio: Any, accept: Any) -> Any:
-    """Sherman–Morrison on anything times M_·B, (…, K), when row `place` of the block is replaced.
+    def keep(self, r, memory, phase, log, dtype):
+        return Recalled(phase, log, self.derivatives(r, memory, dtype))
 
-    `products` (K,) is the new row times the present M_·B.
-    """
-    k = stack.shape[1]
-    column = jax.lax.dynamic_index_in_dim(stack, place, 1, keepdims=False)
-    change = products - (jnp.arange(k) == place)
-    factor = jnp.where(accept, 1 / jnp.where(accept, ratio, 1), 0)
-    return stack - (factor * column)[:, None] * change[None, :]
+    def recall(self, kept):
+        return kept

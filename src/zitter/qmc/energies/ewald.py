@@ -1,15 +1,23 @@
-"""Coulomb energy of periodic cells by Ewald summation, in three and in strictly two dimensions.
+"""Coulomb energy of periodic cells by Ewald summation: in space, in a plane, and of slabs.
 
     E = Σ_{i<j} q_i q_j v_E(r_ij) + ½ Σ_j q_j² v_M                       Thorpe et al., Eq. (2)
 
     3D  v_E(r) = (4π/Ω) Σ_{G≠0} e^{−G²/4γ + iG·r}/G² + Σ_R erfc(√γ|r−R|)/|r−R| − π/(Ωγ)   Eq. (3)
     2D  v_E(r) = (2π/A) Σ_{G≠0} erfc(G/2√γ) e^{iG·r}/G + Σ_R erfc(√γ|r−R|)/|r−R| − 2√π/(A√γ)
                                                                          Eq. (5) at z = 0
+    slab v_E(r) = (4π/Ac) Σ_{G≠0,h} e^{−(G²+h²)/4γ + iG·r + ihz}/(G²+h²) + Σ_R erfc(√γ|r−R|)/|r−R|
+                − (2π/A) [z erf(√γ z) + e^{−γz²}/√(πγ)]                  Eq. (5)
     v_M = lim_{r→0} [v_E(r) − 1/r]                                       Eqs. (4) and (6)
 
 γ moves work between the two series. By default it is so large that the nearest image is the only
 one that counts in real space. The reciprocal sum runs over ρ_G = Σ_j q_j e^{iG·r_j}: N phases for
 each of three axes, then one matrix product, since e^{iG·r} is a product over the axes.
+
+A slab is periodic in the plane of x and y only. The functions of z in Eq. (5) do not factorize over
+pairs; their Fourier integrals over h do, and the rule of equal steps h = 2πn/c replaces f_G(z) by
+Σ_m f_G(z + mc), which falls as e^{−G(c−|z|)}: c is chosen so that no pair with |z| up to `extent`
+loses more than the tolerance. G = 0, which knows no such decay, is kept by pairs. All charges
+together must be 0; otherwise the energy depends on where z = 0 is taken for the background.
 """
 
 from __future__ import annotations
@@ -31,10 +39,12 @@ from zitter.qmc.trigonometry import cos_sin
 class Ewald(eqx.Module):
     """The Ewald interaction of one cell.
 
-    `tolerance` bounds what either series neglects of v_E, in units of 1/(inradius of the cell).
+    `tolerance` bounds what either series neglects of v_E, in units of 1/(inradius of the cell). For
+    a slab it is kept between particles whose z differ by no more than `extent`.
     """
 
     cell: Cell
+    waves: Cell  # whose reciprocal vectors the sum takes: those of a slab have a third axis
     gamma: Any
     images: Any  # lattice vectors added to the nearest image; only 0 when γ was left to us
     weights: Any  # of |ρ_G|²: a row for each (n₁, n₂), a column for each n₃ = 0 … n_max
@@ -43,7 +53,13 @@ class Ewald(eqx.Module):
     tolerance: float = eqx.field(static=True)
     limits: tuple[int, ...] = eqx.field(static=True)
 
-    def __init__(self, cell: Cell, tolerance: float = 1e-6, gamma: float | None = None):
+    def __init__(
+        self,
+        cell: Cell,
+        tolerance: float = 1e-6,
+        gamma: float | None = None,
+        extent: float | str | None = None,
+    ):
         checks.instance("cell", cell, Cell)
         self.cell = cell
         self.tolerance = float(checks.positive("tolerance", tolerance))
@@ -53,28 +69,30 @@ class Ewald(eqx.Module):
         reach = _inverse(math.erfc, self.tolerance)  # erfc(reach) = tolerance
         if gamma is None:
             self.gamma = np.float64((reach / radius) ** 2)
-            self.images = np.zeros((1, cell.dimension))
+            self.images = np.zeros((1, cell.vectors.shape[1]))
         else:
             self.gamma = checks.positive("gamma", gamma)
             cutoff = reach / math.sqrt(self.gamma)
             # A nearest image lies within the circumscribed radius, at most the sum of the edges.
             points = cell.lattice_points(cutoff + _circumradius(cell))
             self.images = points
+        self.waves = _waves(cell, self.tolerance, extent)
         root = math.sqrt(self.gamma)
-        scaled = _inverse(_tail(cell.dimension, root * radius), self.tolerance)
-        integers, _ = cell.reciprocal_points(2 * root * scaled)
+        scaled = _inverse(_tail(self.waves.dimension, root * radius), self.tolerance)
+        integers, _ = self.waves.reciprocal_points(2 * root * scaled)
         self.limits = tuple(int(n) for n in np.max(np.abs(integers), axis=0))
         # One of each ±G: the last integer is not negative, and its plane 0 counts once.
         ranges = [np.arange(-n, n + 1) for n in self.limits[:-1]]
         last = np.arange(self.limits[-1] + 1)
         grid = np.stack(np.meshgrid(*ranges, last, indexing="ij"), axis=-1)
-        grid = grid.reshape(-1, len(last), cell.dimension)
-        lengths = np.linalg.norm(grid @ cell.reciprocal, axis=-1)
-        inside = (lengths > 0) & (lengths <= 2 * root * scaled * (1 + 1e-12))
+        grid = grid.reshape(-1, len(last), self.waves.dimension)
+        lengths = np.linalg.norm(grid @ self.waves.reciprocal, axis=-1)
+        inside = np.any(grid[..., : cell.dimension] != 0, axis=-1)
+        inside &= lengths <= 2 * root * scaled * (1 + 1e-12)
         both = np.where(last == 0, 1.0, 2.0)
-        factor = _fourier(np.where(inside, lengths, 1.0), self.gamma, cell)
+        factor = _fourier(np.where(inside, lengths, 1.0), self.gamma, self.waves)
         self.weights = np.where(inside, both * factor, 0.0)
-        self.background = np.float64(_background(self.gamma, cell))
+        self.background = np.float64(0.0 if cell.is_slab else _background(self.gamma, cell))
         self.madelung = np.float64(madelung(cell))
 
     @property
@@ -85,7 +103,7 @@ class Ewald(eqx.Module):
 
     def phases(self, r: Any, dtype: Any = jnp.float64) -> tuple[Any, Any]:
         """(over the rows, over the last axis): e^{iG·r} is their product; r is (d, …)."""
-        turns = jnp.tensordot(self.cell.inverse.T, r, 1)
+        turns = jnp.tensordot(self.waves.inverse.T, r, 1)
         angles = 2 * np.pi * (turns - jnp.round(turns))
         axes = []
         for angle, limit in zip(angles, self.limits, strict=True):
@@ -178,14 +196,22 @@ class Ewald(eqx.Module):
         return jnp.sum(self.weights * products) + real - self.background * total
 
     def _real_space(self, parts: Any, dtype: Any = jnp.float64) -> Any:
+        """What is summed by pairs: erfc(√γr)/r of the images, and the term G = 0 of slabs."""
         nearest = self.cell.nearest(parts)
         root = jnp.sqrt(self.gamma).astype(dtype)
         if len(self.images) == 1:  # the nearest itself
             distance = jnp.sqrt(squared(nearest)).astype(dtype)
-            return jax.scipy.special.erfc(root * distance) / distance
-        away = [x[..., None] - s for x, s in zip(nearest, self.images.T, strict=True)]
-        distance = jnp.sqrt(squared(away)).astype(dtype)
-        return jnp.sum(jax.scipy.special.erfc(root * distance) / distance, axis=-1)
+            total = jax.scipy.special.erfc(root * distance) / distance
+        else:
+            away = [x[..., None] - s for x, s in zip(nearest, self.images.T, strict=True)]
+            distance = jnp.sqrt(squared(away)).astype(dtype)
+            total = jnp.sum(jax.scipy.special.erfc(root * distance) / distance, axis=-1)
+        if not self.cell.is_slab:
+            return total
+        z = nearest[2].astype(dtype)
+        smooth = z * jax.scipy.special.erf(root * z)
+        smooth = smooth + jnp.exp(-((root * z) ** 2)) / (math.sqrt(np.pi) * root)
+        return total - (2 * np.pi / self.cell.volume).astype(dtype) * smooth
 
 
 class EwaldEnergy(EnergyTerm):
@@ -208,6 +234,21 @@ def madelung(cell: Cell, tolerance: float = 1e-15) -> float:
     real = sum(math.erfc(root * x) / x for x in r)
     recip = float(np.sum(_fourier(g, gamma, cell)))
     return real + recip - 2 * root / math.sqrt(np.pi) - _background(gamma, cell)
+
+
+def _waves(cell: Cell, tolerance: float, extent: float | str | None) -> Cell:
+    """The cell itself, or that of a slab with a third axis of the length c."""
+    if not cell.is_slab:
+        if extent is not None:
+            raise checks.InputError("extent", "must be given for slabs only")
+        return cell
+    if extent is None:
+        raise checks.InputError("extent", "must be given for a slab")
+    shortest = np.linalg.norm(cell.reciprocal_points(4 * np.pi / cell.inradius)[1], axis=1)[1]
+    # At most six vectors are shortest, each losing (2π/AG) e^{−G(c−|z|)}.
+    lost = 6 * 2 * np.pi / (cell.volume * shortest) * cell.inradius
+    axis = checks.positive("extent", extent, "length") + math.log(lost / tolerance) / shortest
+    return Cell([*cell.vectors.tolist(), [0.0, 0.0, float(axis)]])
 
 
 def _fourier(g: Any, gamma: float, cell: Cell) -> Any:

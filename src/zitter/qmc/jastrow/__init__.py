@@ -2,6 +2,7 @@
 
 from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, Move, Moves, PreparedTerm
 from zitter.qmc.jastrow.chi import Chi
+from zitter.qmc.jastrow.f import F
 from zitter.qmc.jastrow.factor import Jastrow
 from zitter.qmc.jastrow.h import H
 from zitter.qmc.jastrow.p import P
@@ -11,6 +12,7 @@ __all__ = [
     "Change",
     "Chi",
     "Couplings",
+    "F",
     "H",
     "Jastrow",
     "JastrowTerm",

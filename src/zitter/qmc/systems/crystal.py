@@ -17,18 +17,20 @@ from zitter.qmc.systems.base import System
 from zitter.qmc.systems.matter import around, both_spins, matter_energies
 from zitter.qmc.systems.nuclei import Nuclei, Nucleus
 
+VACUUM = 15.0  # bohr: how far outside a slab's nuclei electrons keep the tolerance of energies
 FAR = 2.0  # bohr: electrons of lone ions are not farther from them than this
 
 
 class Crystal(System):
     """`spins` = (up, down) electrons and `nuclei` in a cell with the lattice `vectors`, repeated.
 
-    The rows of `vectors` are in bohr. The cell may be a supercell: it holds all nuclei and
-    electrons of `cells` primitive cells, and energies are per primitive cell. `twist` is in units
-    of the reciprocal lattice vectors: what Ψ gains when an electron crosses the cell; orbitals must
-    have it. Coulomb energies are Ewald sums, whose series lose less than `tolerance`; a net charge
-    is neutralized by a uniform background. Pseudopotentials integrate over angles with `quadrature`
-    points.
+    The rows of `vectors` are in bohr; two of them, with z = 0, make a slab that is repeated in the
+    plane of x and y only. The cell may be a supercell: it holds all nuclei and electrons of `cells`
+    primitive cells, and energies are per primitive cell. `twist` is in units of the reciprocal
+    lattice vectors: the phase that Ψ gains when an electron crosses the cell; orbitals must have
+    it. Coulomb energies are Ewald sums, whose series lose less than `tolerance`; a net charge is
+    neutralized by a uniform background, which a slab does not have. Pseudopotentials
+    integrate over angles with `quadrature` points.
 
         lih = zt.qmc.Crystal(vectors, [zt.qmc.Nucleus(3), zt.qmc.Nucleus(1, (0, 0, 3.8))], (2, 2))
     """
@@ -53,7 +55,10 @@ class Crystal(System):
         tolerance: float = 1e-6,
         quadrature: int = 12,
     ):
-        self.cell = Cell(checks.array("vectors", vectors, (3, 3)).tolist())
+        given = checks.array("vectors", vectors, (None, 3))
+        if len(given) not in (2, 3):
+            raise checks.InputError("vectors", f"must be 3, or 2 of a slab, but are {len(given)}")
+        self.cell = Cell(given.tolist())
         self.dimension = 3
         self.spins = both_spins(spins)
         self.all_nuclei = Nuclei(nuclei, 3)
@@ -67,7 +72,12 @@ class Crystal(System):
             raise checks.InputError("nuclei", "must be at different places, but two are at one")
         self.scale = np.float64(_scale(closest, self.all_nuclei))
         self.pseudopotentials = pseudopotential_energies(self.all_nuclei, self.cell, quadrature)
-        ewald = Ewald(self.cell, tolerance)
+        if self.cell.is_slab and abs(self.charge) > 1e-9:
+            raise checks.InputError(
+                "spins", f"must make a slab neutral, but leave it the charge {self.charge:g}"
+            )
+        height = np.ptp(self.all_nuclei.positions[:, 2]) + 2 * VACUUM
+        ewald = Ewald(self.cell, tolerance, extent=float(height) if self.cell.is_slab else None)
         self.coulomb = CrystalEnergy(ewald, self.all_nuclei.charges, self.all_nuclei.positions)
 
     @property

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.cells import Cell, closed_shells
+from zitter.qmc.cells import LATTICES, Cell, closed_shells
 from zitter.qmc.energies import Ewald, EwaldEnergy, KineticEnergy
 from zitter.qmc.orbitals.plane_waves import PlaneWaves, is_closed_shell, lowest
 from zitter.qmc.systems.base import System
@@ -153,7 +153,7 @@ def _require_closed(cell: Cell, spins: tuple[int, int], shift: np.ndarray, n: in
         return
     polarized = spins[1] == 0
     advice = ""
-    if cell.rectangular and (polarized or spins[0] == spins[1]):
+    if cell.name in LATTICES and (polarized or spins[0] == spins[1]):
         sizes = closed_shells(cell.name, 2 * n + 60, polarized, tuple(shift))
         below = [size for size in sizes if size < n][-2:]
         above = [size for size in sizes if size > n][:2]

@@ -115,7 +115,9 @@ def first_states(run: Run) -> State:
     state = run.states(
         lambda psi, seed: first_state(psi, run.walkers, seed, run.dtype, run.start), counter
     )
-    spread = jax.tree.map(runtime.shard_first_axis, state.walkers)
+    key = "walkers" if run.twists is None else "twists"
+    divide = lambda leaf: runtime.divide_first_axis(leaf, key, (key, "space"))  # noqa: E731
+    spread = jax.tree.map(divide, state.walkers)
     return eqx.tree_at(lambda s: s.walkers, state, spread)
 
 

@@ -1,0 +1,131 @@
+"""How the coefficients of a basis lie on the devices of a mesh.
+
+An array of shape `whole` is padded along one axis to `shape`, which the mesh can cut evenly, and
+the padding of a state is zero. An operator on such arrays (`Operator.divided`) keeps it zero, so
+that sums over all coefficients are sums over the basis, and methods need not know of it.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from zitter import checks
+
+
+class Layout(eqx.Module):
+    """The first axis of arrays of shape `whole`, cut over one axis of a mesh."""
+
+    whole: eqx.AbstractVar[tuple[int, ...]]
+    mesh: eqx.AbstractVar[Mesh]
+    axis: eqx.AbstractVar[str]
+
+    @property
+    def devices(self) -> int:
+        return self.mesh.shape[self.axis]
+
+    @property
+    def share(self) -> int:
+        """Rows on each device, padding included."""
+        return -(-self.whole[0] // self.devices)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the padded array."""
+        return (self.share * self.devices, *self.whole[1:])
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is padded."""
+        return self.shape == self.whole
+
+    @property
+    def shares(self) -> list[int]:
+        """Rows of the array itself on each device."""
+        ends = np.minimum(np.arange(self.devices + 1) * self.share, self.whole[0])
+        return np.diff(ends).tolist()
+
+    @property
+    @abc.abstractmethod
+    def unit(self) -> str:
+        """What a row is called, in the plural."""
+
+    def require_work_for_all(self) -> None:
+        if self.devices > self.whole[0]:
+            raise checks.InputError(
+                f"mesh.{self.axis}",
+                f"must be at most {self.whole[0]}, the number of {self.unit}, but is "
+                f"{self.devices}",
+            )
+
+    def sharding(self, leading: int = 0) -> NamedSharding:
+        """That of states with so many axes before theirs."""
+        return NamedSharding(self.mesh, PartitionSpec(*(None,) * leading, self.axis))
+
+    def divide(self, array: Any, mode: str = "constant") -> jax.Array:
+        """States (their axes last), or rows that broadcast over them, cut over the devices.
+
+        The padding is zero, or with the mode "edge" the last row again, for values that multiply.
+        """
+        leading = np.ndim(array) - len(self.whole)
+        if leading < 0 or np.shape(array)[leading] != self.whole[0]:
+            return placed(array, NamedSharding(self.mesh, PartitionSpec()))
+        if not self.exact:
+            missing = self.shape[0] - self.whole[0]
+            widths = [(0, missing if a == leading else 0) for a in range(np.ndim(array))]
+            if checks.is_traced(array):
+                array = jnp.pad(array, widths, mode=mode)
+            else:  # on the host: no device need hold the whole
+                array = np.pad(np.asarray(array), widths, mode=mode)  # type: ignore[call-overload]
+        return placed(array, self.sharding(leading))
+
+    def keep(self, array: jax.Array) -> jax.Array:
+        """States that are padded already, held where they belong."""
+        return placed(array, self.sharding(array.ndim - len(self.whole)))
+
+    def join(self, array: Any) -> Any:
+        """The inverse of `divide`; what cannot be cut evenly comes back on the host."""
+        leading = np.ndim(array) - len(self.whole)
+        if self.exact or leading < 0 or np.shape(array)[leading:] != self.shape:
+            return array
+        kept = (slice(None),) * leading + (slice(self.whole[0]),)
+        return array[kept] if checks.is_traced(array) else np.asarray(array)[kept]
+
+    def local(self, function: Any, psi: jax.Array, *shared: Any) -> jax.Array:
+        """function(part, *shared) on every device."""
+        mine = PartitionSpec(self.axis)
+        return self.mapped(function, mine, mine)(psi, *shared)
+
+    def mapped(self, function: Any, before: PartitionSpec, after: PartitionSpec) -> Any:
+        """function(part, *shared) from one way of cutting to another."""
+
+        def call(psi, *shared):
+            specs = (before, *(PartitionSpec() for _ in shared))
+            spread = jax.shard_map(function, mesh=self.mesh, in_specs=specs, out_specs=after)
+            return spread(psi, *shared)
+
+        return call
+
+    def without_padding(self, part: jax.Array) -> jax.Array:
+        """Zero in the rows that the array does not have, on every device."""
+        if self.exact:
+            return part
+        row = jax.lax.axis_index(self.axis) * self.share + jnp.arange(self.share)
+        return jnp.where(column(row < self.whole[0], part), part, 0)
+
+
+def placed(array: Any, sharding: NamedSharding) -> jax.Array:
+    if checks.is_traced(array):
+        return jax.lax.with_sharding_constraint(array, sharding)
+    return jax.device_put(array, sharding)
+
+
+def column(values: jax.Array, part: jax.Array) -> jax.Array:
+    """One value for each row, shaped to broadcast."""
+    return values.reshape(-1, *(1,) * (part.ndim - 1))

@@ -1,0 +1,155 @@
+"""Functions around centers, φ = R(r) S(x, y, z), and their combinations.
+
+With R₁ = R'/r and Λ = R'' + (2l+2) R'/r,
+
+    ∇φ = R ∇S + S R₁ r        ∇²φ = S Λ + R ∇²S,        ∇²S = 0 for solid harmonics,
+
+so that few radial functions serve all m and all derivatives. Centers with equal functions form a
+group, whose radial functions come from one table. All arrays have the points as their last axis.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.qmc.orbitals import angular
+from zitter.qmc.orbitals.points import over_points
+
+
+class RadialGroup(eqx.Module):
+    """The radial functions of centers that have the same ones, sorted by l."""
+
+    centers: eqx.AbstractVar[Any]  # (A, 3)
+    numbers: eqx.AbstractVar[tuple[int, ...]]  # how many radial functions for each l
+
+    @abc.abstractmethod
+    def radials(self, square: Any, order: int) -> tuple[Any, ...]:
+        """R at r² (A, M), with R₁ for order 1 and Λ for order 2, each (functions, A, M)."""
+
+
+class Combinations(eqx.Module):
+    """Orbitals as combinations of the functions of groups."""
+
+    groups: tuple[RadialGroup, ...]
+    coefficients: Any  # (functions, orbitals), in the order of `rows`
+    cartesian: bool = eqx.field(static=True)
+
+    def __call__(self, r: Any, order: int, dtype: Any) -> tuple[Any, ...]:
+        """φ (…, orbitals) at r (3, …), with ∇φ (3, …, orbitals) for order 1 and ∇²φ for order 2."""
+
+        def evaluate(data: Combinations, r: Any) -> Any:
+            tables = [rows(group, data.cartesian, r, order, dtype) for group in data.groups]
+            coefficients = data.coefficients.astype(dtype)
+            return tuple(
+                _products(jnp.concatenate(part), coefficients) for part in zip(*tables, strict=True)
+            )
+
+        return over_points(evaluate, self, r)
+
+
+def _products(rows: Any, coefficients: Any) -> Any:
+    """Σ_μ χ_μ(r) C_μj of rows (functions, …, M) as (…, M, orbitals)."""
+    flat = rows.reshape(rows.shape[0], -1)
+    found = jax.lax.dot_general(flat, coefficients, (((0,), (0,)), ((), ())))
+    return found.reshape(*rows.shape[1:], -1)
+
+
+def rows(group: RadialGroup, cartesian: bool, r: Any, order: int, dtype: Any) -> list[Any]:
+    """Functions of a group at r (3, M), in the order of l, m, radial function and center.
+
+    φ (functions, M), ∇φ (functions, 3, M) for order 1, ∇²φ (functions, M) for order 2.
+    """
+    # Far from the origin only the difference keeps its digits in single precision.
+    offset = (r[:, None, :] - group.centers.T[:, :, None]).astype(dtype)
+    x, y, z = offset
+    radials = _made(group.radials(x * x + y * y + z * z, order))
+    levels = angular.functions(len(group.numbers) - 1, cartesian, x, y, z)
+    across = jnp.swapaxes(offset, 0, 1)  # (A, 3, M)
+    parts: list[list[Any]] = [[] for _ in range(order + 1)]
+    first = 0
+    for l, number in enumerate(group.numbers):
+        # Axes: m, radial function, center, (component,) point.
+        S, *rest = [levels[l][:, None], *(f[first : first + number] for f in radials)]
+        parts[0].append(rest[0] * S)
+        if order > 0:
+            slope = (rest[1] * S)[:, :, :, None] * across
+            if l > 0:
+                table = jnp.asarray(angular.slopes(l, cartesian), dtype)
+                lower = jnp.einsum("dmn,ncp->mcdp", table, levels[l - 1])
+                slope = slope + rest[0][:, :, None] * _made(lower)[:, None]
+            parts[1].append(slope)
+        if order > 1:
+            curved = rest[2] * S
+            table = angular.laplacians(l, cartesian)
+            if table is not None:
+                lower = jnp.tensordot(jnp.asarray(table, dtype), levels[l - 2], 1)
+                curved = curved + rest[0] * _made(lower)[:, None]
+            parts[2].append(curved)
+        first += number
+    flat = [[p.reshape(-1, *p.shape[3:]) for p in part] for part in parts]
+    return [jnp.concatenate(part) for part in flat]
+
+
+def _made(tables: Any) -> Any:
+    """Tables that are made once and read afterwards.
+
+    Fused into all that use them, they would be computed again and again, and take minutes to
+    compile.
+    """
+    return jax.lax.optimization_barrier(tables)
+
+
+class Grouped(NamedTuple):
+    """Centers of equal shells: which ones, and the place of each of their shells in the list."""
+
+    centers: list[int]
+    shells: list[list[int]]  # of each center, sorted by l
+
+
+def equal_centers(shells: Sequence[tuple[int, int, Hashable]]) -> list[Grouped]:
+    """Groups of centers whose shells, given as (center, l, whatever tells them apart), are equal.
+
+    Shells of a center are sorted by l and otherwise stay in order.
+    """
+    of_center: dict[int, list[int]] = {}
+    for place, (center, _, _) in enumerate(shells):
+        of_center.setdefault(center, []).append(place)
+    groups: dict[Hashable, Grouped] = {}
+    for center, places in of_center.items():
+        places = sorted(places, key=lambda place: shells[place][1])
+        key = tuple(shells[place][1:] for place in places)
+        group = groups.setdefault(key, Grouped([], []))
+        group.centers.append(center)
+        group.shells.append(places)
+    return list(groups.values())
+
+
+def placed(
+    group: Grouped, starts: Sequence[int], ls: Sequence[int], counts: Sequence[int], cartesian: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the functions of a group, in the order of `rows`, stand in the basis; their norms.
+
+    The functions of a shell begin at `starts`, with `counts` radial functions of degree `ls`.
+    """
+    of_degree: dict[int, list[np.ndarray]] = {}
+    for column in zip(*group.shells, strict=True):  # the same shell of all centers
+        l = ls[column[0]]
+        first = np.asarray([starts[place] for place in column])
+        steps = angular.size(l, cartesian) * np.arange(counts[column[0]])
+        inside = np.asarray(angular.places(l, cartesian))
+        of_degree.setdefault(l, []).append(
+            inside[:, None, None] + steps[None, :, None] + first[None, None, :]
+        )
+    places = [np.concatenate(found, axis=1).reshape(-1) for found in of_degree.values()]
+    norms = [
+        np.full(there.size, angular.norm(l, cartesian))
+        for l, there in zip(of_degree, places, strict=True)
+    ]
+    return np.concatenate(places), np.concatenate(norms)

@@ -1,0 +1,45 @@
+"""What the compiler makes of steps on a grid in slabs: collectives, and memory on each device."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import zitter as zt
+from mesh import devices
+from zitter import runtime
+from zitter.hamiltonian import Hamiltonian
+
+
+def main(counts: list[int], shape: list[int], orders: list) -> list[dict]:
+    return [step(n, tuple(shape), order) for order in orders for n in counts]
+
+
+def step(count: int, shape: tuple[int, ...], order) -> dict:
+    """One step of SplitOperator, or of Taylor's series with differences: its loop counts once."""
+    method = zt.SplitOperator() if order == "spectral" else zt.Taylor(4)
+    grid = zt.Grid(shape, 0.4, "periodic")
+    mesh = runtime.make_mesh({"space": count}, jax.devices()[0])
+    basis = grid if mesh is None else grid.divided(mesh)
+    kinetic = basis.divide_operator(grid.kinetic(1.0, order))
+
+    def advance(values, psi):
+        potential = type(grid.multiply(0.0))(values, basis.shape)
+        H = Hamiltonian(basis, kinetic + potential)
+        state = method.init(H, psi, 0.0, 0.01)
+        return method.step(H, psi, 0.0, 0.01, state)[0]
+
+    place = None if mesh is None else basis.slabs.sharding()
+    shapes = (
+        jax.ShapeDtypeStruct(basis.shape, dtype, sharding=place)
+        for dtype in (jnp.float64, jnp.complex128)
+    )
+    compiled = jax.jit(advance, donate_argnums=1).lower(*shapes).compile()
+    return {
+        "devices": count,
+        "order": order,
+        "collectives": devices.collectives(compiled.as_text()),
+        "bytes": devices.bytes_of(compiled),
+        "slab": 16 * int(np.prod(basis.shape)) // count,
+    }
