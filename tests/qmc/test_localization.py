@@ -26,7 +26,6 @@ from zitter.qmc import (
     TMoves,
     U,
     dmc,
-    vmc,
 )
 from zitter.qmc.walk.localization import t_moves
 from zitter.qmc.walk.near_nuclei import NuclearDriftDiffusion, drift_diffusion
@@ -109,6 +108,7 @@ def twisted() -> SlaterJastrow:
     return SlaterJastrow(solid, [U(order=3)], orbitals=PlaneWaves(solid.cell, 4, twist))
 
 
+@pytest.mark.slow
 def test_complex_walkers_are_whole_after_t_moves(twisted):
     walkers = begin(twisted, twisted.system.start(jax.random.PRNGKey(1), 8))
     moved, gone = MOVE(twisted, jnp.asarray(1.0), walkers, jax.random.PRNGKey(2))
@@ -118,6 +118,7 @@ def test_complex_walkers_are_whole_after_t_moves(twisted):
     np.testing.assert_allclose(moved.phase, fresh.phase, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_lattice_vector_changes_no_nonlocal_energy(twisted):
     """Electrons in other cells: phases of the twist cancel in Ψ(r_q)/Ψ(r)."""
     r = twisted.system.start(jax.random.PRNGKey(3), 4)
@@ -128,18 +129,17 @@ def test_a_lattice_vector_changes_no_nonlocal_energy(twisted):
         np.testing.assert_allclose(here[name], there[name], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("localization", [TMoves(), Locality(), DeterminantLocality()])
-def test_dmc_lies_between_the_exact_and_the_variational_energy(blob, localization):
-    """T-moves are an upper bound; locality localizes more of a poor Ψ, whatever way it errs."""
+def test_dmc_with_a_nonlocal_potential_is_near_the_exact_energy(blob, localization):
+    """T-moves are an upper bound; what is localized of this Ψ is about 5 mHa, either way."""
     exact = lowest_s(SOFT)
-    trial = vmc(blob, walkers=256, blocks=50)
-    out = dmc(blob, timestep=0.02, walkers=256, blocks=60, localization=localization)
+    out = dmc(blob, timestep=0.02, walkers=512, blocks=60, steps=20, localization=localization)
     assert out.info["localization"] == type(localization).__name__
-    assert out.energy < trial.energy - 0.1
     if isinstance(localization, TMoves):
         assert out.energy > exact - 3 * out.energy_error
-    assert abs(out.energy - exact) < 0.05
-    assert out.energy_error < 0.01
+    assert abs(out.energy - exact) < 0.015 + 3 * out.energy_error
+    assert out.energy_error < 0.005
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter.qmc.averages import average_runs
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -24,6 +25,8 @@ from zitter.qmc.energies import (
     madelung,
 )
 from zitter.qmc.estimators import (
+    Density,
+    DipoleMoment,
     Estimator,
     MomentumDensity,
     PairCorrelation,
@@ -31,6 +34,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
+from zitter.qmc.finite_size import FiniteSize, finite_size
 from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
@@ -87,8 +91,10 @@ __all__ = [
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "Density",
     "DeterminantLocality",
     "Determinants",
+    "DipoleMoment",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -98,6 +104,7 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "FiniteSize",
     "GaussianBasis",
     "GaussianShell",
     "GaussianSum",
@@ -139,11 +146,13 @@ __all__ = [
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
     "dmc",
     "equilibration",
     "extrapolate",
+    "finite_size",
     "madelung",
     "optimize",
     "reblock",

@@ -47,7 +47,7 @@ class Crystal(System):
 
     def __init__(
         self,
-        vectors: Sequence[Sequence[float]],
+        vectors: Sequence[Sequence[float]] | np.ndarray,
         nuclei: Sequence[Nucleus],
         spins: Sequence[int],
         twist: Sequence[float] = (),

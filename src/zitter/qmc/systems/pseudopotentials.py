@@ -68,7 +68,7 @@ class RadialTable(Radial):
     r: Any  # knots (n,)
     cubics: Any  # (4, n − 1): powers of r − r_i from the highest
 
-    def __init__(self, r: Sequence[float], v: Sequence[float]):
+    def __init__(self, r: Any, v: Any):
         r = checks.array("r", r, (None,))
         v = checks.array("v", v, np.shape(r))
         if len(r) < 4:
