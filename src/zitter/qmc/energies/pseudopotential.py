@@ -124,8 +124,8 @@ class NonlocalPseudopotential(EnergyTerm):
 
     def transitions(self, psi, opened, seat, site, key, dtype=jnp.float64):
         place = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
-        near = jax.tree.map(lambda x: x[0, site], self.cores.near(place[:, None]))
-        offsets, values = self.shell(*near, random_rotations(key, 1)[0])
+        apart, kind, inside = (x[0, site] for x in self.cores.near(place[:, None]))
+        offsets, values = self.shell(apart, kind, inside, random_rotations(key, 1)[0])
         points = place[:, None] + offsets
         ratios = jnp.real(self._ratios(psi, opened, seat, points, dtype))
         return Transitions(points, jnp.where(values == 0, 0.0, values * ratios))
