@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
+from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -153,8 +154,11 @@ __all__ = [
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pyscf",
+    "from_trexio",
     "madelung",
     "optimize",
+    "pseudopotential",
     "reblock",
     "to_blips",
     "twist_grid",
