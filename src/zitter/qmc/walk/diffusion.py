@@ -265,7 +265,8 @@ def _time_step(context: Context, state: State):
     grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
     log_weights = log_weights - grown
     weights = jnp.exp(log_weights)
-    record = _weighted(parts | measured, weights)
+    record = _weighted(parts, weights)
+    record |= variational.reduced(context.estimators, measured, weights / jnp.sum(weights))
     population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
     # Stuck walkers are replaced at once; if all are, the guard ends the run.
     comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))

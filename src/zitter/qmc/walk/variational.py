@@ -206,7 +206,12 @@ def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any
     parts, measured = everything(psi, walkers, estimators, key, dtype)
     record = {name: jnp.sum(w * values) for name, values in parts.items()}
     record["variance"] = jnp.sum(w * (parts["energy"] - record["energy"]) ** 2)
-    return record | {name: jnp.tensordot(w, values, 1) for name, values in measured.items()}
+    return record | reduced(estimators, measured, w)
+
+
+def reduced(estimators: Sequence[Prepared], measured: dict[str, Any], shares: Any):
+    """What the estimators found, averaged over walkers with `shares` that sum to 1."""
+    return {e.name: e.reduce(measured[e.name], shares) for e in estimators}
 
 
 def everything(
