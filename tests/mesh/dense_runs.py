@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,7 +17,7 @@ from zitter.linalg.tiles import Tiles, WholeMatrices
 PULSE = {"amplitude": 0.1, "frequency": 1.0, "cycles": 1}
 
 
-def tiles(n: int, sizes: dict):
+def tiles(n: int, sizes: dict) -> Any:
     mesh = runtime.make_mesh(sizes, jax.devices()[0])
     return WholeMatrices() if mesh is None else Tiles(n, mesh)
 
