@@ -48,6 +48,7 @@ from zitter.qmc.orbitals import (
     BlipConversion,
     BlipFilter,
     Blips,
+    BlochGaussians,
     GaussianBasis,
     Gaussians,
     GaussianShell,
@@ -57,6 +58,7 @@ from zitter.qmc.orbitals import (
     Nodeless,
     Orbitals,
     PlaneWaves,
+    RealParts,
     blips_from_plane_waves,
     to_blips,
 )
@@ -78,6 +80,7 @@ from zitter.qmc.systems import (
 )
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -85,6 +88,7 @@ __all__ = [
     "BlipConversion",
     "BlipFilter",
     "Blips",
+    "BlochGaussians",
     "Cell",
     "Change",
     "Chi",
@@ -92,6 +96,7 @@ __all__ = [
     "Crystal",
     "CrystalEnergy",
     "Density",
+    "DeterminantLocality",
     "Determinants",
     "DipoleMoment",
     "ElectronGas",
@@ -115,6 +120,8 @@ __all__ = [
     "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
@@ -131,11 +138,13 @@ __all__ = [
     "Radial",
     "RadialDensity",
     "RadialTable",
+    "RealParts",
     "Samples",
     "SlaterJastrow",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
     "Transitions",
     "Trap",
     "U",
