@@ -1,6 +1,6 @@
-"""The orbitals that `zitter reproduce qmc-matter` starts from, by PySCF, with the energies it found.
+"""The orbitals that `zitter reproduce qmc-matter` starts from, by PySCF, and their energies.
 
-    pip install pyscf;  python benchmarks/make_matter_orbitals.py FOLDER [NAME…]
+pip install pyscf;  python benchmarks/make_matter_orbitals.py FOLDER [NAME…]
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ NAMES: dict[str, str] = {
     "dirac-laser": "zitter.reproduce.dirac_laser",
     "h2plus-1d": "zitter.reproduce.h2plus_1d",
     "electron-gas": "zitter.reproduce.electron_gas",
+    "qmc-matter": "zitter.reproduce.qmc_matter",
 }
 
 __all__ = ["NAMES", "Report", "Row", "descriptions", "run"]

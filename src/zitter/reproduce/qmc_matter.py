@@ -20,6 +20,7 @@ from zitter import runtime
 from zitter.qmc import (
     Chi,
     F,
+    LinearMethod,
     Samples,
     SlaterJastrow,
     U,
@@ -84,7 +85,7 @@ def run(full: bool = False, out: Path | None = None, progress: bool = False) -> 
     more, notes = matter_solids.rows(ORBITALS, full, progress)
     rows += more
     if not full:
-        notes.insert(0, "Fewer samples, and a small part of each solid: --full takes all, on a GPU.")
+        notes.insert(0, "Fewer samples, and small cells of the solids: --full takes all, on a GPU.")
     figures = [str(_figure(out, rows))] if out is not None else []
     told = runtime.describe()
     seconds = time.perf_counter() - started
@@ -101,8 +102,6 @@ def _rows(
     rows = []
     if full:
         rows.append(_hartree_fock(atoms, known, size))
-    from zitter.qmc import LinearMethod
-
     psi = orbitals(atoms.name, (U(), Chi(), F()))
     method = LinearMethod(size.iterations)
     psi = optimize(psi, method, walkers=size.walkers, progress=progress).wavefunction
@@ -157,18 +156,15 @@ def _projected(
 
 def _figure(out: Path, rows: list[Row]) -> Path:
     """How far each energy lies from the one it is compared with, in thousandths of a hartree."""
-    import matplotlib.pyplot as plt
+    from zitter.plot import style
 
     shown = [row for row in rows if row.reference is not None and "energy" in row.quantity]
-    figure, axes = plt.subplots(figsize=(6.4, 0.4 * len(shown) + 1), layout="constrained")
+    figure = style.new_figure()
+    axes = style.dress(figure.add_subplot())
     places = np.arange(len(shown))[::-1]
     offsets = [1e3 * (row.value - (row.reference or 0.0)) for row in shown]
     axes.errorbar(offsets, places, xerr=[1e3 * (row.error or 0.0) for row in shown], fmt="o", ms=4)
     axes.axvline(0, color="0.6", lw=0.8)
-    axes.set_yticks(places, [row.quantity.removesuffix(" (hartree)") for row in shown], fontsize=8)
+    axes.set_yticks(places, [row.quantity.partition(" (hartree")[0] for row in shown], fontsize=7)
     axes.set_xlabel("difference to the reference (millihartree)")
-    path = out / "qmc-matter.png"
-    out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=200)
-    plt.close(figure)
-    return path
+    return Path(style.save(figure, out / "qmc-matter.png"))

@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zitter.qmc.determinants.slater import Slater
 from zitter.qmc.energies import local_energies
 from zitter.qmc.jastrow import P, U
 from zitter.qmc.slater_jastrow import SlaterJastrow, SlaterWalker
@@ -79,7 +80,7 @@ def _without(walkers: SlaterWalker, kind: str) -> SlaterWalker:
     """Walkers of u and p as walkers of fewer terms; ln|Ψ| is off by a constant, which costs no
     time."""
     memory = walkers.memory[: len(KINDS[kind])]
-    return SlaterWalker(walkers.r, walkers.phase, walkers.log, walkers.inverse, memory)
+    return SlaterWalker(walkers.r, walkers.phase, walkers.log, walkers.slater, memory)
 
 
 def _compiled(case: Case, sweeps: int) -> dict[str, Any]:
@@ -92,22 +93,24 @@ def _compiled(case: Case, sweeps: int) -> dict[str, Any]:
     state = eqx.filter_eval_shape(start, psi, r)
     ewald = lambda psi, r: jax.vmap(lambda x: psi.system.ewald.energy(x, dtype=dtype))(r)  # noqa: E731
     programs = {
-        "start": _compile(start, psi, r),
-        "ewald": _compile(ewald, psi, r),
+        "start": program_of(start, psi, r),
+        "ewald": program_of(ewald, psi, r),
     }
     if case.energy:
         key = jax.random.PRNGKey(0)
         local = lambda psi, s: local_energies(psi, s, key, dtype)["energy"]  # noqa: E731
-        programs["energy"] = _compile(local, psi, state)
+        programs["energy"] = program_of(local, psi, state)
     for kind in case.kinds:
-        programs[f"sweep_{kind}"] = _compile(
-            lambda psi, state, width: _sweeps(psi, state, width, sweeps, dtype),
+        programs[f"sweep_{kind}"] = program_of(
+            lambda psi, state, width: several_sweeps(psi, state, width, sweeps, dtype),
             case.wavefunction(kind), _without(state, kind), width,
         )  # fmt: skip
     return programs
 
 
-def _compile(function: Callable[..., Any], psi: SlaterJastrow, *shapes: Any) -> Callable[..., Any]:
+def program_of(
+    function: Callable[..., Any], psi: SlaterJastrow, *shapes: Any
+) -> Callable[..., Any]:
     """function(psi, …) compiled for arguments of these shapes; tables of Ψ are arguments."""
     arrays, static = eqx.partition(psi, eqx.is_array)
     whole = jax.jit(lambda arrays, *rest: function(eqx.combine(arrays, static), *rest))
@@ -115,7 +118,7 @@ def _compile(function: Callable[..., Any], psi: SlaterJastrow, *shapes: Any) -> 
     return lambda *rest: program(arrays, *rest)
 
 
-def _sweeps(psi: SlaterJastrow, walkers: Any, width: Any, count: int, dtype: Any) -> Any:
+def several_sweeps(psi: SlaterJastrow, walkers: Any, width: Any, count: int, dtype: Any) -> Any:
     def body(i, walkers):
         key = jax.random.fold_in(jax.random.PRNGKey(0), i)
         return sweep(psi, GaussianSteps(width), walkers, key, dtype)[0]
@@ -140,5 +143,6 @@ def bytes_of(tree: Any) -> int:
 
 def determinant_traffic(psi: SlaterJastrow, walkers: int) -> float:
     """Bytes a sweep must move for the inverses: each block reads M twice and writes it once."""
+    assert isinstance(psi.slater, Slater)
     n, blocks = max(psi.system.spins), psi.slater.schedule().first.size
     return 3.0 * blocks * n * n * 8 * walkers

@@ -1,0 +1,127 @@
+"""Silicon in both precisions, on blips and on Gaussians; the time of a sweep of boron nitride."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter.qmc import Chi, EnergyTerm, F, JastrowTerm, SlaterJastrow, U, from_pyscf, vmc
+from zitter.reproduce.report import Row
+from zitter.reproduce.sweep_costs import best_seconds, program_of, several_sweeps
+
+SPLINES = 1e-3  # relative error of orbitals that blips may have
+# What a sweep is timed with, one more term at a time, as the paper's Fig. 8 has them.
+TERMS: dict[str, JastrowTerm] = {"u": U(6), "χ": Chi(6), "f": F(2, 2)}
+NOTE = (
+    "ccECP stands for the pseudopotentials of the paper, which are not to be had: its energies of "
+    "silicon cannot be compared with, its question (do precisions agree?) can."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Supercells, walkers and blocks."""
+
+    silicon: tuple[int, int, int]
+    nitride: tuple[int, int, int]
+    walkers: int
+    blocks: int
+
+
+SMALL, FULL = Size((1, 1, 2), (2, 1, 1), 32, 40), Size((2, 2, 2), (9, 9, 1), 256, 200)
+
+
+def rows(folder: Path, full: bool, progress: bool) -> tuple[list[Row], list[str]]:
+    size = FULL if full else SMALL
+    found = _silicon(folder / "si.chk", size, progress)
+    return found + _nitride(folder / "bn.chk", size), [NOTE]
+
+
+def _silicon(file: Path, size: Size, progress: bool) -> list[Row]:
+    """VMC energies per primitive cell; every run has a seed of its own."""
+    jastrow = [U(6)]
+    by_blips = from_pyscf(file, jastrow, supercell=size.silicon, blips=SPLINES)
+    by_gaussians = from_pyscf(file, jastrow, supercell=size.silicon)
+    cells = "×".join(map(str, size.silicon))
+
+    def energy(psi: SlaterJastrow, precision: str, seed: int) -> tuple[float, float]:
+        found = vmc(
+            psi, size.walkers, size.blocks, precision=precision, seed=seed, progress=progress
+        )
+        return found.energy, found.energy_error
+
+    double = energy(by_blips, "double", 0)
+    made = []
+    for what, psi, precision, seed in (
+        ("blips in single precision", by_blips, "single", 1),
+        ("Gaussians in double precision", by_gaussians, "double", 2),
+    ):
+        value, error = energy(psi, precision, seed)
+        noise = float(np.hypot(error, double[1]))
+        made.append(
+            Row.compared(
+                f"VMC energy, Si {cells}, {what} (hartree per cell)", value, double[0], 3 * noise,
+                "zitter, blips in double precision", error,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _nitride(file: Path, size: Size) -> list[Row]:
+    """Milliseconds per walker of one sweep, and of the local energy."""
+    made, before = [], 0.0
+    times = sweep_times(file, size)
+    electrons = times.pop("electrons")
+    label = f"hBN, N = {electrons:g}, ms per walker"
+    whole = times[list(TERMS)[-1]]
+    for kind, seconds in times.items():
+        if kind.startswith("energy"):
+            made.append(Row(f"{label}: {kind}", 1e3 * seconds / size.walkers, source="zitter"))
+            continue
+        share = (seconds - before) / whole
+        made.append(Row(f"{label}: sweep, {kind}", 1e3 * seconds / size.walkers, source="zitter"))
+        made.append(Row(f"hBN, N = {electrons:g}, share of {kind} in the sweep", share))
+        before = seconds
+    return made
+
+
+def sweep_times(file: Path, size: Size) -> dict[str, float]:
+    """Seconds of a sweep of all walkers with more and more terms, and of each energy."""
+    used: list[JastrowTerm] = []
+    psi = _wavefunction(file, size, used)
+    r = psi.system.start(jax.random.PRNGKey(1), size.walkers)
+    found = {"electrons": float(psi.system.electrons), "orbitals": _sweep_seconds(psi, r)}
+    for name, term in TERMS.items():
+        used.append(term)
+        psi = _wavefunction(file, size, used)
+        found[name] = _sweep_seconds(psi, r)
+    walkers = jax.vmap(psi.start)(r)
+    for term in psi.system.energies:
+        found[f"energy, {type(term).__name__}"] = _energy_seconds(psi, term, walkers)
+    return found
+
+
+def _wavefunction(file: Path, size: Size, jastrow: Sequence[JastrowTerm]) -> SlaterJastrow:
+    return from_pyscf(file, list(jastrow), supercell=size.nitride, blips=SPLINES)
+
+
+def _sweep_seconds(psi: SlaterJastrow, r: Any) -> float:
+    walkers = jax.vmap(psi.start)(r)
+    width = jnp.asarray(0.4 * psi.system.length)
+    run = program_of(
+        lambda psi, w, s: several_sweeps(psi, w, s, 1, jnp.float64), psi, walkers, width
+    )
+    return best_seconds(lambda: run(walkers, width))
+
+
+def _energy_seconds(psi: SlaterJastrow, term: EnergyTerm, walkers: Any) -> float:
+    key = jax.random.PRNGKey(0)
+    evaluate = lambda psi, w: jax.vmap(lambda one: term.evaluate(psi, one, key))(w)  # noqa: E731
+    run = program_of(evaluate, psi, walkers)
+    return best_seconds(lambda: run(walkers))
