@@ -28,7 +28,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, Q, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -102,6 +102,7 @@ __all__ = [
     "PlainWavefunction",
     "PlaneWaves",
     "PreparedTerm",
+    "Q",
     "RadialDensity",
     "Samples",
     "SlaterJastrow",
