@@ -156,15 +156,15 @@ def gaussian():
     return Gaussian(Trap(frequency=1.0), jnp.array([0.6]))
 
 
-def test_gains_are_told_below_error_bars(gaussian):
-    """¾(0.9 + 1/0.9) − ¾(0.95 + 1/0.95) = 0.00736, where energies have errors of 0.005."""
+def test_gains_and_their_errors(gaussian):
+    """From a = 0.8 to 0.95 the energy falls by ¾(0.8 + 1/0.8 − 0.95 − 1/0.95) = 0.0355."""
     now = optimization._Source(gaussian, 128, 16, 4, 0, False).sampled(
         gaussian.with_parameters(jnp.array([0.95])), 1, ""
     )
-    gain = gain_over(np.array([0.9]), now, LinearMethod())
-    exact = 0.75 * (0.9 + 1 / 0.9 - 0.95 - 1 / 0.95)
+    gain = gain_over(np.array([0.8]), now, StochasticReconfiguration())
+    exact = 0.75 * (0.8 + 1 / 0.8 - 0.95 - 1 / 0.95)
     assert abs(gain.value - exact) < 4 * gain.error
-    assert 0 < gain.error < 0.1 * exact
+    assert 0 < gain.error < 0.3 * exact
 
 
 def test_an_optimum_is_recognized(gaussian):
