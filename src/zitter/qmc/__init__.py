@@ -84,6 +84,7 @@ from zitter.qmc.systems import (
 )
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -100,6 +101,7 @@ __all__ = [
     "CrystalEnergy",
     "CuspCorrected",
     "Density",
+    "DeterminantLocality",
     "Determinants",
     "DipoleMoment",
     "ElectronGas",
@@ -123,6 +125,8 @@ __all__ = [
     "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
@@ -147,6 +151,7 @@ __all__ = [
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
     "Transitions",
     "Trap",
     "U",
