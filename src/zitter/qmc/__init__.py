@@ -35,9 +35,8 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
-from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, Q, U
 from zitter.qmc.finite_size import FiniteSize, finite_size
-from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, Q, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -140,8 +139,8 @@ __all__ = [
     "PlainWavefunction",
     "PlaneWaves",
     "PreparedTerm",
-    "Q",
     "Pseudopotential",
+    "Q",
     "Radial",
     "RadialDensity",
     "RadialTable",
