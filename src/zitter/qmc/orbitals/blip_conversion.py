@@ -36,7 +36,8 @@ def blips_from_plane_waves(
     `amplitudes` c (orbitals, G) belong to `integers` m (G, 3); where orbitals differ in their plane
     waves, both are lists with an entry for each orbital. `k` (orbitals, 3) is in 1/bohr. The grid
     has `multiplicity` times the points that hold these plane waves, 2⌈m⌉ + 1 along each vector,
-    rounded up to a size that suits FFTs, unless `grid` names it.
+    rounded up to a size that suits FFTs, unless `grid` names it. Orbitals without k that are real
+    become real blips.
     """
     kind = _filter(filter)
     each = _waves_of_each(amplitudes, integers)
@@ -59,6 +60,8 @@ def blips_from_plane_waves(
         spectrum = np.zeros(sizes, np.complex128)
         spectrum[tuple(m.T)] = c  # negative indices count from the end, as FFTs have it
         coefficients[..., j] = filtered(spectrum, kind)
+    if (k is None or not np.any(k)) and _is_real(coefficients):
+        return Blips(coefficients.real, vectors, None, stored)
     return Blips(coefficients, vectors, k, stored)
 
 
@@ -218,6 +221,11 @@ def _waves_of_each(amplitudes: Any, integers: Any) -> list[tuple[np.ndarray, np.
             raise checks.InputError("integers", "must be whole numbers, but are not")
         each.append((c, np.asarray(np.round(m), np.int64)))
     return each
+
+
+def _is_real(coefficients: np.ndarray) -> bool:
+    """Whether imaginary parts are rounding: ψ(r) real, c_{−G} = c_G*."""
+    return bool(np.max(np.abs(coefficients.imag)) < 1e-13 * np.max(np.abs(coefficients)))
 
 
 def _filter(given: BlipFilter | None) -> BlipFilter:
