@@ -9,6 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
+from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -19,6 +20,9 @@ from zitter.qmc.energies import (
     EwaldEnergy,
     ExternalPotential,
     KineticEnergy,
+    LocalPseudopotential,
+    NonlocalPseudopotential,
+    Transitions,
     madelung,
 )
 from zitter.qmc.estimators import (
@@ -60,7 +64,18 @@ from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import Crystal, ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import (
+    Crystal,
+    ElectronGas,
+    Electrons,
+    GaussianSum,
+    Nucleus,
+    Pseudopotential,
+    Radial,
+    RadialTable,
+    System,
+    Trap,
+)
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
 from zitter.qmc.walk.variational import vmc
@@ -91,6 +106,7 @@ __all__ = [
     "FiniteSize",
     "GaussianBasis",
     "GaussianShell",
+    "GaussianSum",
     "Gaussians",
     "H",
     "InterpolatingFilter",
@@ -98,9 +114,11 @@ __all__ = [
     "KineticEnergy",
     "LeastSquaresFilter",
     "LinearMethod",
+    "LocalPseudopotential",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
+    "NonlocalPseudopotential",
     "Nucleus",
     "Optimization",
     "Orbitals",
@@ -109,12 +127,16 @@ __all__ = [
     "PlainWavefunction",
     "PlaneWaves",
     "PreparedTerm",
+    "Pseudopotential",
+    "Radial",
     "RadialDensity",
+    "RadialTable",
     "Samples",
     "SlaterJastrow",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "Transitions",
     "Trap",
     "U",
     "VarianceMinimization",
@@ -127,8 +149,11 @@ __all__ = [
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pyscf",
+    "from_trexio",
     "madelung",
     "optimize",
+    "pseudopotential",
     "reblock",
     "to_blips",
     "twist_grid",
