@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.points import over_points
+from zitter.qmc.orbitals.points import over_points, points_at_a_time
+
+PARTS = (1, 4, 5)  # numbers for each function: value; slopes; Laplacian
 
 
 class RadialGroup(eqx.Module):
@@ -33,6 +34,11 @@ class RadialGroup(eqx.Module):
     def radials(self, square: Any, order: int) -> tuple[Any, ...]:
         """R at r² (A, M), with R₁ for order 1 and Λ for order 2, each (functions, A, M)."""
 
+    def functions(self, cartesian: bool) -> int:
+        """How many functions all centers have together."""
+        sizes = [n * angular.size(l, cartesian) for l, n in enumerate(self.numbers)]
+        return sum(sizes) * self.centers.shape[0]
+
 
 class Combinations(eqx.Module):
     """Orbitals as combinations of the functions of groups."""
@@ -40,6 +46,14 @@ class Combinations(eqx.Module):
     groups: tuple[RadialGroup, ...]
     coefficients: Any  # (functions, orbitals), in the order of `rows`
     cartesian: bool = eqx.field(static=True)
+    together: tuple[int, ...] = eqx.field(static=True)  # points at a time, by order
+
+    def __init__(self, groups: Sequence[RadialGroup], coefficients: Any, cartesian: bool):
+        self.groups = tuple(groups)
+        self.coefficients = coefficients
+        self.cartesian = cartesian
+        functions = coefficients.shape[0]
+        self.together = tuple(points_at_a_time(parts * functions) for parts in PARTS)
 
     def __call__(self, r: Any, order: int, dtype: Any) -> tuple[Any, ...]:
         """φ (…, orbitals) at r (3, …), with ∇φ (3, …, orbitals) for order 1 and ∇²φ for order 2."""
@@ -51,7 +65,7 @@ class Combinations(eqx.Module):
                 _products(jnp.concatenate(part), coefficients) for part in zip(*tables, strict=True)
             )
 
-        return over_points(evaluate, self, r)
+        return over_points(evaluate, self, r, self.together[order])
 
 
 def _products(rows: Any, coefficients: Any) -> Any:
@@ -129,27 +143,3 @@ def equal_centers(shells: Sequence[tuple[int, int, Hashable]]) -> list[Grouped]:
         group.centers.append(center)
         group.shells.append(places)
     return list(groups.values())
-
-
-def placed(
-    group: Grouped, starts: Sequence[int], ls: Sequence[int], counts: Sequence[int], cartesian: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where the functions of a group, in the order of `rows`, stand in the basis; their norms.
-
-    The functions of a shell begin at `starts`, with `counts` radial functions of degree `ls`.
-    """
-    of_degree: dict[int, list[np.ndarray]] = {}
-    for column in zip(*group.shells, strict=True):  # the same shell of all centers
-        l = ls[column[0]]
-        first = np.asarray([starts[place] for place in column])
-        steps = angular.size(l, cartesian) * np.arange(counts[column[0]])
-        inside = np.asarray(angular.places(l, cartesian))
-        of_degree.setdefault(l, []).append(
-            inside[:, None, None] + steps[None, :, None] + first[None, None, :]
-        )
-    places = [np.concatenate(found, axis=1).reshape(-1) for found in of_degree.values()]
-    norms = [
-        np.full(there.size, angular.norm(l, cartesian))
-        for l, there in zip(of_degree, places, strict=True)
-    ]
-    return np.concatenate(places), np.concatenate(norms)
