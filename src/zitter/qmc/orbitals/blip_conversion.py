@@ -61,7 +61,7 @@ def blips_from_plane_waves(
         spectrum[tuple(m.T)] = c  # negative indices count from the end, as FFTs have it
         coefficients[..., j] = filtered(spectrum, kind)
     if (k is None or not np.any(k)) and _is_real(coefficients):
-        return Blips(coefficients.real, vectors, None, stored)
+        return Blips(np.real(coefficients), vectors, None, stored)
     return Blips(coefficients, vectors, k, stored)
 
 
@@ -159,7 +159,7 @@ def _converted(
         spectrum = np.fft.fftn(values[..., j], norm="forward")
         worst = max(worst, _last_shell(spectrum))
         found = filtered(spectrum, kind)
-        values[..., j] = found.real if real else found
+        values[..., j] = np.real(found) if real else found
     blips = Blips(values, vectors, None if real else k, stored)
     return BlipConversion(blips, *_errors(orbitals, blips, seed), worst)
 
@@ -225,7 +225,7 @@ def _waves_of_each(amplitudes: Any, integers: Any) -> list[tuple[np.ndarray, np.
 
 def _is_real(coefficients: np.ndarray) -> bool:
     """Whether imaginary parts are rounding: ψ(r) real, c_{−G} = c_G*."""
-    return bool(np.max(np.abs(coefficients.imag)) < 1e-13 * np.max(np.abs(coefficients)))
+    return bool(np.max(np.abs(np.imag(coefficients))) < 1e-13 * np.max(np.abs(coefficients)))
 
 
 def _filter(given: BlipFilter | None) -> BlipFilter:
