@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import h5py
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from walker_programs import begin
 
 from zitter import checks
 from zitter.qmc import (
+    Blips,
     Crystal,
     GaussianSum,
     Pseudopotential,
@@ -23,6 +25,10 @@ VECTORS = np.array([[0.0, 2.6, 2.6], [2.6, 0.0, 2.6], [2.6, 2.6, 0.0]])
 RECIPROCAL = 2 * np.pi * np.linalg.inv(VECTORS).T
 POSITIONS = np.array([[0.0, 0.0, 0.0], [1.3, 1.3, 1.3]])
 BARE = {"H": None}
+
+
+def orbital_sets(psi) -> Any:
+    return psi.slater.orbitals.sets
 
 
 def mesh(n, offset=(0.0, 0.0, 0.0)):
@@ -117,9 +123,10 @@ def test_pairs_of_wave_vectors_take_one_evaluation(tmp_path):
     path = tmp_path / "pwscf.h5"
     kept = write(path, mesh((3, 1, 1)))
     psi = from_pwscf(path, BARE, multiplicity=5, stored="float32")
-    (orbitals,) = psi.slater.orbitals.sets
+    (orbitals,) = orbital_sets(psi)
     assert isinstance(orbitals, RealParts)
     assert (orbitals.count, orbitals.orbitals.count) == (3, 2)
+    assert isinstance(orbitals.orbitals, Blips)
     assert orbitals.orbitals.table.dtype == jnp.float32
     r = np.random.default_rng(2).uniform(-5, 5, size=(6, 3, 6))
     found = np.asarray(begin(psi, jnp.asarray(r)).log)
@@ -131,7 +138,7 @@ def test_gamma_alone_makes_real_blips(tmp_path):
     path = tmp_path / "pwscf.h5"
     write(path, mesh((1, 1, 1)))
     psi = from_pwscf(path, BARE)
-    (orbitals,) = psi.slater.orbitals.sets
+    (orbitals,) = orbital_sets(psi)
     assert orbitals.table.shape[1] == 1  # no imaginary parts kept
 
 
@@ -140,7 +147,7 @@ def test_shared_plane_waves_and_unequal_spins(tmp_path):
     write(path, mesh((1, 1, 1)), electrons=(1, 2), bands=3, shared=True, spins=2)
     psi = from_pwscf(path, BARE, twist=(0, 0, 0))
     assert psi.system.spins == (2, 1)
-    assert [one.count for one in psi.slater.orbitals.sets] == [2, 1]
+    assert [one.count for one in orbital_sets(psi)] == [2, 1]
 
 
 def h_like(charge):
