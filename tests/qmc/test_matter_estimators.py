@@ -85,6 +85,25 @@ def test_density_of_walkers_counts_electrons_in_voxels_of_the_cell():
     assert voxel * found["mean"][1].sum() == pytest.approx(0.0, abs=1e-13)
 
 
+def test_density_of_a_supercell_in_its_primitive_cell():
+    primitive = np.asarray(TILTED)
+    moves = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1]])
+    crystal = hydrogens(moves @ primitive)
+    density = Density((3, 4, 5), vectors=primitive).prepare(crystal)
+    turns = np.array([0.4, 0.6, 0.1])
+    r = ((turns + np.array([[5, -1, 2], [0, 0, 0]])) @ primitive).T[None]
+    counts = measured(density, r)
+    assert counts[0, 1, 2, 0] == counts[1, 1, 2, 0] == 1
+    found = density.finalize(np.stack([counts, counts]), np.ones(2))
+    # Two electrons in two primitive cells: one in each.
+    voxel = abs(np.linalg.det(found["steps"]))
+    assert voxel * found["mean"][0].sum() == pytest.approx(1.0, rel=1e-13)
+    with pytest.raises(checks.InputError, match="must be of a cell that fills"):
+        Density(2, vectors=1.1 * primitive).prepare(crystal)
+    with pytest.raises(checks.InputError, match="must be given with a cell only"):
+        Density(2, vectors=primitive).prepare(Electrons((1, 0), [Nucleus(1)]))
+
+
 def test_density_without_a_cell_reaches_beyond_the_nuclei():
     molecule = Electrons((1, 0), [Nucleus(1), Nucleus(1, (0, 0, 2.0))])
     density = Density((2, 2, 4), margin=3.0).prepare(molecule)

@@ -80,6 +80,7 @@ from zitter.qmc.systems import (
 )
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -95,6 +96,7 @@ __all__ = [
     "Crystal",
     "CrystalEnergy",
     "Density",
+    "DeterminantLocality",
     "Determinants",
     "DipoleMoment",
     "ElectronGas",
@@ -118,6 +120,8 @@ __all__ = [
     "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
@@ -140,6 +144,7 @@ __all__ = [
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
     "Transitions",
     "Trap",
     "U",

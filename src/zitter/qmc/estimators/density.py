@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.qmc.cells import Cell
 from zitter.qmc.estimators.base import Estimator, Prepared, average
 
 
@@ -17,19 +18,28 @@ class Density(Estimator):
     """n↑ + n↓ and n↑ − n↓ in the voxels of a grid, in electrons per bohr³.
 
     The grid of `shape` (a number for all axes, or one for each) divides the cell along its lattice
-    vectors. In directions without images it reaches `margin` beyond the nuclei; electrons farther
-    out are not counted. `out.write_cube(file)` writes it for molecular viewers.
+    vectors, or the smaller cell with the lattice `vectors`, into which all electrons are folded,
+    such as the primitive one of a supercell. In directions without images it reaches `margin`
+    beyond the nuclei; electrons farther out are not counted. `out.write_cube(file)` writes it for
+    molecular viewers.
 
     A run keeps the grid of each block: 2·24³ numbers in 200 blocks are 44 MB.
     """
 
     margin: Any
+    vectors: Any
     shape: tuple[int, ...] = eqx.field(static=True)
 
-    def __init__(self, shape: int | Sequence[int] = 24, margin: float | str = 6.0):
+    def __init__(
+        self,
+        shape: int | Sequence[int] = 24,
+        margin: float | str = 6.0,
+        vectors: Sequence[Sequence[float]] | np.ndarray | None = None,
+    ):
         given = shape if isinstance(shape, list | tuple) else [shape]
         self.shape = tuple(checks.integer(f"shape.{i}", n, 1, 512) for i, n in enumerate(given))
         self.margin = checks.positive("margin", margin, "length")
+        self.vectors = None if vectors is None else checks.array("vectors", vectors, (None, None))
 
     def prepare(self, system):
         d, cell = system.dimension, system.cell
@@ -42,11 +52,27 @@ class Density(Estimator):
         periodic = 0 if cell is None else cell.dimension
         origin = np.min(places, axis=0) - self.margin
         edges = np.diag(np.ptp(places, axis=0) + 2 * self.margin)
+        copies = 1
         if cell is not None:
+            smaller = cell.vectors if self.vectors is None else self.vectors
+            copies = _copies(cell, smaller)
             origin[:periodic] = 0.0
-            edges[:periodic] = cell.vectors
+            edges[:periodic] = smaller
+        elif self.vectors is not None:
+            raise checks.InputError("estimators.vectors", "must be given with a cell only")
         nuclei = np.column_stack([system.nuclei.charges, system.nuclei.positions])
-        return _Voxels(origin, edges, nuclei, shape, periodic, system.spins)
+        return _Voxels(origin, edges, nuclei, shape, periodic, copies, system.spins)
+
+
+def _copies(cell: Cell, vectors: Any) -> int:
+    """How many of the smaller cells make up the cell."""
+    checks.array("estimators.vectors", vectors, cell.vectors.shape)
+    turns = cell.vectors @ np.linalg.pinv(vectors)
+    if np.max(np.abs(turns - np.round(turns))) > 1e-6:
+        raise checks.InputError(
+            "estimators.vectors", "must be of a cell that fills the simulation cell, but are not"
+        )
+    return round(abs(np.linalg.det(turns)))
 
 
 class _Voxels(Prepared):
@@ -56,13 +82,14 @@ class _Voxels(Prepared):
     nuclei: Any  # (nuclei, 1 + d): charges and positions
     shape: tuple[int, ...] = eqx.field(static=True)
     periodic: int = eqx.field(static=True)  # how many of the first axes are
+    copies: int = eqx.field(static=True)  # of the grid in the cell
     spins: tuple[int, int] = eqx.field(static=True)
     name: ClassVar[str] = "density"
 
-    def __init__(self, origin, edges, nuclei, shape, periodic, spins):
+    def __init__(self, origin, edges, nuclei, shape, periodic, copies, spins):
         self.origin, self.edges, self.nuclei = origin, edges, nuclei
         self.inverse = np.linalg.inv(edges)
-        self.shape, self.periodic, self.spins = shape, periodic, spins
+        self.shape, self.periodic, self.copies, self.spins = shape, periodic, copies, spins
 
     def evaluate(self, psi, walker, key):
         """The voxel of each electron; one that is outside has the number behind the last."""
@@ -90,7 +117,7 @@ class _Voxels(Prepared):
         rows = np.stack([blocks[:, 0] + blocks[:, 1], blocks[:, 0] - blocks[:, 1]], axis=1)
         mean, error = average(rows, weights)
         steps = self.edges / np.asarray(self.shape)[:, None]
-        voxel = abs(np.linalg.det(steps))
+        voxel = self.copies * abs(np.linalg.det(steps))
         return {
             "mean": mean / voxel,
             "error": error / voxel,
