@@ -72,7 +72,7 @@ class BlochGaussians(Orbitals):
         places = _order(order, sum(table.shape[1] for table in tables))
         self.cartesian = basis.cartesian
         self.count = len(places)
-        self.is_complex = bool(np.any(kpoints)) or any(np.any(t.imag != 0) for t in tables)
+        self.is_complex = bool(np.any(kpoints)) or any(np.any(np.imag(t) != 0) for t in tables)
         self.k = np.repeat(kpoints, [table.shape[1] for table in tables], axis=0)[places]
         self.vectors = reduce_lattice(_lattice(vectors))
         self.inverse = np.linalg.pinv(self.vectors)  # r @ inverse are coordinates along vectors
@@ -173,8 +173,9 @@ class _Waves(NamedTuple):
             block = blocks.setdefault((is_plain, number), [])
             first = sum(part.shape[2] for part in block)
             where += [(is_plain, number, first + i) for i in range(table.shape[1])]
-            cosines = np.stack([table.real, table.imag])
-            sines = sign * np.stack([-table.imag, table.real])
+            real, imaginary = np.real(table), np.imag(table)
+            cosines = np.stack([real, imaginary])
+            sines = sign * np.stack([-imaginary, real])
             both = cosines if is_plain else np.concatenate([cosines, sines], axis=1)
             block.append(both)
         arrays, widths = [], []

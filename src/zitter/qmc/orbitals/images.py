@@ -50,7 +50,7 @@ def tiers(
 def reaches(group: GaussianGroup, cartesian: bool, tolerance: float) -> np.ndarray:
     """How far each exponential reaches, in any of the functions it belongs to."""
     r = np.linspace(0.0, 1.0, 400)[:, None]
-    degrees = np.repeat(np.arange(len(group.numbers)), group.numbers)
+    degrees = [l for l, number in enumerate(group.numbers) for _ in range(number)]
     found = np.zeros(len(group.exponents))
     for l, weights in zip(degrees, np.abs(group.weights), strict=True):
         size = angular.norm(l, cartesian) * weights
