@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -157,7 +159,7 @@ def test_cutoffs_without_a_cell_are_parameters():
         *("jastrow_0_u", "jastrow_0_u_cutoff", "jastrow_1_chi", "jastrow_1_chi_cutoff")
     }
     # Each entry of the vector is where its name says.
-    moved = free.with_parameters(jnp.arange(free.parameters.size, dtype=float))
+    moved: Any = free.with_parameters(jnp.arange(free.parameters.size, dtype=float))
     assert float(moved.terms[0].length) == 6
     assert float(moved.terms[1].length) == free.parameters.size - 1
     np.testing.assert_array_equal(moved.parameters, np.arange(free.parameters.size))

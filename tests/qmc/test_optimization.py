@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import equinox as eqx
 import jax
@@ -195,7 +195,7 @@ def test_helium_from_default_parameters(seed):
 @pytest.mark.parametrize(("option", "least"), [("stride", 1), ("draws", 4), ("walkers", 2)])
 def test_too_few_samples_are_refused(psi, option, least):
     with pytest.raises(checks.InputError, match=f"{option}: must be at least {least}, but is 0"):
-        optimize(psi, **{option: 0})
+        optimize(psi, **cast(Any, {option: 0}))
 
 
 def test_nothing_to_optimize_is_refused():

@@ -98,8 +98,10 @@ class Optimized(Result):
         stages = []
         for index, told in enumerate(json.loads(data.attributes["stages"])):
             courses = [data.variables[f"stage_{index}_{name}"].data for name in _COURSES]
-            verdict = told.get("verdict", "")  # which older files do not have
-            stages.append(Stage(told["method"], told["units"], told["best"], *courses, verdict))
+            # Older files have no verdict.
+            verdict = told.get("verdict", "")
+            told = told["method"], told["units"], told["best"]
+            stages.append(Stage(*told, *courses, verdict=verdict))
         parameters = {k: v for k, v in data.variables.items() if not k.startswith("stage_")}
         info = json.loads(data.attributes["info"])
         return cls(parameters, stages, info, str(data.attributes.get("input", "")))

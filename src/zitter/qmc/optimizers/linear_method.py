@@ -79,8 +79,9 @@ def _hamiltonian(energy: np.ndarray, O: np.ndarray, slope: np.ndarray) -> np.nda
 def _lowest(H: np.ndarray, shift: float, spread: float) -> np.ndarray:
     """Δp of the lowest state that is mostly Ψ₀; NaN where there is none."""
     shifted = H + shift * np.diag([0.0] + [1.0] * (len(H) - 1))
-    values, vectors = np.linalg.eig(shifted)
-    weight: Any = np.abs(vectors[0]) ** 2 / np.sum(np.abs(vectors) ** 2, axis=0)
+    solved: Any = np.linalg.eig(shifted)
+    values, vectors = solved[0], solved[1]
+    weight = np.abs(vectors[0]) ** 2 / np.sum(np.abs(vectors) ** 2, axis=0)
     # Spurious low states of few samples have little of Ψ₀.
     allowed = (np.abs(values.imag) < 1e-6 * spread) & (weight > 0.3)
     if not np.any(allowed):

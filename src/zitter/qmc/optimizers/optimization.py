@@ -55,7 +55,7 @@ class Optimization(Generic[Psi]):
         """The course alone, for files and pictures."""
         columns = ("energy", "error", "variance", "variance_error")
         courses = (np.asarray([getattr(item, name) for item in self.history]) for name in columns)
-        return Stage(self.method, self.units, self.best, *courses, self.verdict)
+        return Stage(self.method, self.units, self.best, *courses, verdict=self.verdict)
 
     def summary(self) -> str:
         return self.stage.summary()
