@@ -9,7 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
-from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
+from zitter.qmc.bridges import from_pwscf, from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -48,6 +48,8 @@ from zitter.qmc.orbitals import (
     BlipConversion,
     BlipFilter,
     Blips,
+    BlochGaussians,
+    CuspCorrected,
     GaussianBasis,
     Gaussians,
     GaussianShell,
@@ -57,7 +59,11 @@ from zitter.qmc.orbitals import (
     Nodeless,
     Orbitals,
     PlaneWaves,
+    RealParts,
+    SlaterShell,
+    SlaterTypes,
     blips_from_plane_waves,
+    cusp_corrected,
     to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
@@ -86,12 +92,14 @@ __all__ = [
     "BlipConversion",
     "BlipFilter",
     "Blips",
+    "BlochGaussians",
     "Cell",
     "Change",
     "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "CuspCorrected",
     "Density",
     "DeterminantLocality",
     "Determinants",
@@ -135,8 +143,11 @@ __all__ = [
     "Radial",
     "RadialDensity",
     "RadialTable",
+    "RealParts",
     "Samples",
     "SlaterJastrow",
+    "SlaterShell",
+    "SlaterTypes",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
@@ -150,10 +161,12 @@ __all__ = [
     "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
+    "cusp_corrected",
     "dmc",
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pwscf",
     "from_pyscf",
     "from_trexio",
     "madelung",
