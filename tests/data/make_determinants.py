@@ -1,4 +1,5 @@
-"""Writes determinants.npz: CASSCF expansions of PySCF (2.14) for Be and for stretched H2.
+"""Writes determinants.npz: CASSCF expansions of PySCF (2.14) for stretched H2, and for the valence
+electrons of Be in a soft local potential, −2/r + (2/r + 1.2) e^{−0.6 r²}.
 
 Run in the root of the repository, with PySCF installed:  python tests/data/make_determinants.py
 """
@@ -6,10 +7,13 @@ Run in the root of the repository, with PySCF installed:  python tests/data/make
 import numpy as np
 from pyscf import fci, gto, mcscf, scf  # pyright: ignore[reportMissingImports]
 
+SOFT = {"Be": [2, [[-1, [[], [[0.6, 2.0]], [[0.6, 1.2]]]]]]}
+EXPONENTS = ((0, 2.0), (0, 0.6), (0, 0.2), (0, 0.06), (1, 0.6), (1, 0.2), (1, 0.07))
 
-def expansion(name, atom, basis, active, electrons):
+
+def expansion(name, atom, basis, active, electrons, ecp=None):
     """Shells, orbitals, determinants with their coefficients, and the energy."""
-    molecule = gto.M(atom=atom, unit="bohr", basis=basis, verbose=0)
+    molecule = gto.M(atom=atom, unit="bohr", basis=basis, ecp=ecp or {}, verbose=0)
     field = scf.RHF(molecule).run(conv_tol=1e-12)
     found = mcscf.CASSCF(field, active, electrons).run(conv_tol=1e-11)
     half = electrons // 2
@@ -34,7 +38,8 @@ def expansion(name, atom, basis, active, electrons):
 
 
 def main():
-    kept = expansion("be", "Be 0 0 0", "6-31g", 4, 2)
+    basis = {"Be": [[l, [a, 1.0]] for l, a in EXPONENTS]}
+    kept = expansion("be", "Be 0 0 0", basis, 4, 2, SOFT)
     kept |= expansion("h2", "H 0 0 0; H 0 0 3", "6-31g", 2, 2)
     np.savez_compressed("tests/data/determinants.npz", **kept)
 
