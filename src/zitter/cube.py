@@ -47,15 +47,25 @@ def write_cube(
     for x in points:
         if not np.allclose(np.diff(x), (x[-1] - x[0]) / max(len(x) - 1, 1), rtol=1e-6, atol=0.0):
             raise checks.InputError("axes", "must have points at equal distances, but one has not")
-    head = [" ".join(comment.split())[:80], "values on a grid, z fastest, atomic units"]
-    head.append(_line(max(len(atoms), 1), [x[0] for x in points]))
-    for axis, x in enumerate(points):
-        step = [0.0, 0.0, 0.0]
-        step[axis] = (x[-1] - x[0]) / max(len(x) - 1, 1)
-        head.append(_line(len(x), step))
+    steps = np.diag([(x[-1] - x[0]) / max(len(x) - 1, 1) for x in points])
     # Viewers want at least one atom: a ghost of charge 0 in the middle where none is given.
     shown = atoms or [(0.0, [0.5 * (x[0] + x[-1]) for x in points])]
-    for charge, place in shown:
+    write_tilted_cube(path, values, [x[0] for x in points], steps, shown, comment)
+
+
+def write_tilted_cube(
+    path: str | os.PathLike[str],
+    values: np.ndarray,
+    origin: Sequence[float] | np.ndarray,
+    steps: np.ndarray,
+    atoms: Sequence[tuple[float, Sequence[float]]],
+    comment: str = "zitter",
+) -> None:
+    """Real `values` at origin + i·steps[0] + j·steps[1] + k·steps[2]."""
+    head = [" ".join(comment.split())[:80], "values on a grid, z fastest, atomic units"]
+    head.append(_line(len(atoms), origin))
+    head += [_line(n, step) for n, step in zip(values.shape, steps, strict=True)]
+    for charge, place in atoms:
         head.append(_line(round(charge), [charge, *place]))
     rows = values.reshape(-1, values.shape[2])
     with io.whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
@@ -96,7 +106,7 @@ def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray
     return data.reshape(shape), axes
 
 
-def _line(count: int, numbers: Sequence[float]) -> str:
+def _line(count: int, numbers: Sequence[float] | np.ndarray) -> str:
     return f"{count:5d} " + " ".join(f"{x:14.8f}" for x in numbers)
 
 

@@ -34,9 +34,9 @@ class TimeDependent(eqx.Module):
     def astype(self, real_dtype: Any) -> TimeDependent:
         """The same with operators of another precision; times and factors stay in float64."""
 
-    @abc.abstractmethod
     def divided(self, basis: Basis) -> TimeDependent:
         """The same with operators of a divided basis."""
+        raise Unsupported(f"{type(self).__name__} cannot be divided over many devices")
 
     def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
         """Numbers that enclose the spectrum at all times in between, as far as samples tell.

@@ -329,7 +329,7 @@ def _check_observables(observables: Sequence[Observable]) -> None:
 
 def _divide_states(basis: Any, observables: tuple[Observable, ...]) -> tuple[Observable, ...]:
     """Observables with the states that they hold (`Populations`) where ψ is."""
-    shape = basis.undivided.shape
+    shape = basis.whole
 
     def divide(leaf):
         held = eqx.is_array(leaf) and leaf.shape[leaf.ndim - len(shape) :] == shape

@@ -47,11 +47,12 @@ def answer(main: Any) -> None:
     print(json.dumps(main(*map(json.loads, sys.argv[1:]))))
 
 
-def collectives(text: str) -> list[tuple[str, int]]:
+def collectives(text: str | None) -> list[tuple[str, int]]:
     """(kind, bytes of the result on one device) of each collective in a compiled program.
 
     A loop's body counts once.
     """
+    assert text is not None
     found = []
     for line in text.splitlines():
         match = COLLECTIVE.match(line)

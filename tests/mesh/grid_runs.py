@@ -54,7 +54,7 @@ def evolve(name: str):
     H = zt.discretize(zt.Model(terms), grid)
     psi = grid.normalize(grid.sample(lambda *x: jnp.exp(-sum((q - 0.2) ** 2 for q in x) + 0j)))
     watched = [zt.Norm(), zt.Dipole()]
-    if name == "quick":
+    if name not in ("split", "taylor"):
         return zt.evolve(H, psi, (0.0, 0.5), 0.02, propagator, watched, save_every=5)
     watched += [zt.Momentum(), zt.Energy(), zt.Acceleration()]
     watched += [zt.Density(every=5), zt.Ionization(1.5), zt.Populations(jnp.stack([psi, psi]))]

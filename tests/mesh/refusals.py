@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 import zitter as zt
 
@@ -14,6 +15,7 @@ def main() -> dict:
 def cases() -> dict:
     line, small, box = zt.Grid(32, 0.4), zt.Grid((5, 8), 0.5), zt.Grid((8, 8, 8), 0.5)
     radial = zt.SphericalBasis(zt.RadialBSplines(20, 5, 10.0), 2)
+    levels = zt.EigenBasis(np.zeros((3, 2)), np.ones((2, 2, 2)))
     waves, sharp = zt.Kinetic(), zt.Kinetic(order=8)
     return {
         "walkers": ({"walkers": 2}, box, waves, zt.Lanczos()),
@@ -23,13 +25,15 @@ def cases() -> dict:
         "implicit": ({"space": 2}, line, sharp, zt.CrankNicolson()),
         "planes": ({"space": 8}, small, waves, zt.Lanczos()),
         "halo": ({"space": 8}, box, zt.Kinetic(order=4), zt.Lanczos()),
+        "channels": ({"l": 4}, levels, zt.FieldFree(), zt.Lanczos()),
         "matrix": ({"space": 2}, line, sharp, zt.MatrixExponential()),
     }
 
 
 def refused(mesh, basis, kinetic, propagator) -> str:
     zt.configure(mesh=mesh)
-    H = zt.discretize(zt.Model([kinetic, zt.Harmonic(1.0)]), basis)
+    terms = [kinetic] if isinstance(kinetic, zt.FieldFree) else [kinetic, zt.Harmonic(1.0)]
+    H = zt.discretize(zt.Model(terms), basis)
     try:
         zt.evolve(H, jnp.ones(basis.shape), (0.0, 0.1), 0.01, propagator)
     except (zt.InputError, zt.Unsupported) as refusal:

@@ -39,7 +39,8 @@ SENTENCES = {
     "implicit": "implicit steps need a whole line on one device",
     "planes": "mesh.space: must be at most 5, the number of points along the first axis, but is 8",
     "halo": "mesh.space: must be at most 7 for differences over 2 points",
-    "matrix": "but the matrix of MatrixExponential cannot be divided",
+    "matrix": "but the matrix of MatrixExponential can be divided by rows and columns only",
+    "channels": "mesh.l: must be at most 3, the number of values of l, but is 4",
 }
 
 
@@ -57,6 +58,14 @@ def test_operators_have_the_same_bits_on_any_number_of_devices():
     check_operators(devices.run("grid_operators", 8, COUNTS[1:], shapes, [2, 4]))
     large = [[300, 290]]  # sines by FFT
     check_operators(devices.run("grid_operators", 8, COUNTS[1:], large, ["spectral"]))
+
+
+@pytest.mark.multiprocess
+def test_two_updates_for_each_exchange_of_planes():
+    """The rounding of one device differs, since it multiplies and adds in another grouping."""
+    found = devices.run("grid_updates", 8, [2, 3, 4])
+    assert found["same_bits"]
+    assert found["error"] < 1e-15
 
 
 @pytest.mark.multiprocess

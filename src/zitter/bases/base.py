@@ -403,9 +403,9 @@ class Basis(eqx.Module):
         raise Refused(self, "coefficients on many devices")
 
     @property
-    def undivided(self) -> Basis:
-        """The basis that this one divides; itself on one device."""
-        return self
+    def whole(self) -> tuple[int, ...]:
+        """The shape of states without padding."""
+        return self.shape
 
     @property
     def shares(self) -> dict[str, list[int]]:
@@ -418,7 +418,7 @@ class Basis(eqx.Module):
         return None
 
     def divide(self, array: Any) -> Any:
-        """States of `undivided`, with axes before theirs or none, as states of this basis."""
+        """States of shape `whole`, with axes before theirs or none, as states of this basis."""
         return array
 
     def keep(self, array: Any) -> Any:
@@ -430,7 +430,7 @@ class Basis(eqx.Module):
         return array
 
     def divide_operator(self, operator: Operator) -> Operator:
-        """An operator of `undivided` on this basis."""
+        """An operator of the basis that this one divides, on this one."""
         return operator
 
 

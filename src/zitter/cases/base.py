@@ -69,8 +69,11 @@ class Case(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
-        """(JSON schema of each section, the sets of sections of which a file must have one)."""
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        """(JSON schema of each section, the sets of sections of which a file must have one).
+
+        Where more is to be said of such a set, it may be a schema itself.
+        """
 
     @abc.abstractmethod
     def check(self, estimating: bool) -> None:

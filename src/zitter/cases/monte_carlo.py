@@ -24,6 +24,11 @@ from zitter.qmc.walk import diffusion, variational
 from zitter.results.base import Result
 
 VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc, "dmc": qmc.dmc}
+# Wave functions of orbitals that another program has calculated; the file holds the system, too.
+SOURCES: dict[str, Callable[..., Any]] = {
+    "from_pyscf": qmc.from_pyscf,
+    "from_trexio": qmc.from_trexio,
+}
 SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)
 PARAMETERS = "jastrow.h5"
 
@@ -55,10 +60,7 @@ class MonteCarlo(Case):
             if name not in SECTIONS:
                 raise checks.InputError(name, unknown(name, SECTIONS, "a key of the file"))
         builder = Builder({}, document.folder)
-        if "system" not in table:
-            raise checks.InputError("system", "must be given as a section [system], but is missing")
-        system = builder.build("system", table["system"], qmc.System)
-        psi = _wavefunction(builder, table, system)
+        psi = _wavefunction(builder, table)
         stages = _stages(builder, table, psi)
         runs = {}
         for verb in ("vmc", "dmc"):
@@ -75,9 +77,15 @@ class MonteCarlo(Case):
         return cls(document, title, psi, stages, runs)
 
     @classmethod
-    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
-        psi = schema.table(qmc.SlaterJastrow, definitions, without={"system", "orbitals"})
-        psi["properties"]["parameters"] = {"type": "string"}
+    def schema(cls, definitions: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        psi = [
+            schema.table(
+                qmc.SlaterJastrow, definitions, "SlaterJastrow", True, {"system", "orbitals"}
+            ),
+            *(schema.table(source, definitions, name) for name, source in SOURCES.items()),
+        ]
+        for kind in psi:
+            kind["properties"]["parameters"] = {"type": "string"}
         verbs = {
             name: schema.table(verb, definitions, without=cls.not_in_files)
             for name, verb in VERBS.items()
@@ -85,7 +93,8 @@ class MonteCarlo(Case):
         stages = verbs["optimize"]
         verbs["optimize"] = {"anyOf": [stages, {"type": "array", "items": stages}]}
         system = schema.kind(qmc.System, definitions)
-        return {"system": system, "wavefunction": psi, **verbs}, [["system"]]
+        from_file = {"required": ["wavefunction"], "not": {"required": ["system"]}}
+        return {"system": system, "wavefunction": {"anyOf": psi}, **verbs}, [["system"], from_file]
 
     def check(self, estimating: bool) -> None:
         """All of it is checked when the file is read."""
@@ -217,6 +226,8 @@ def _estimated(
 def checked_run(psi: qmc.Wavefunction, verb: str, options: dict[str, Any]) -> Run:
     """What a verb makes of its options, or refuses."""
     _checked(variational.check_pace if verb == "vmc" else diffusion.check_pace, psi, verb, options)
+    if verb == "dmc":
+        _checked(diffusion.check_localization, psi, verb, options)
     return _checked(Run.checked, psi, verb, options)
 
 
@@ -227,15 +238,31 @@ def _checked(check: Callable[..., Any], psi: Any, verb: str, options: dict[str, 
     return check(**{name: given[name] for name in inspect.signature(check).parameters})
 
 
-def _wavefunction(builder: Builder, table: dict[str, Any], system: qmc.System) -> Any:
-    """Ψ with the parameters of a file, if the section names one."""
+def _wavefunction(builder: Builder, table: dict[str, Any]) -> Any:
+    """Ψ of the system, or of a file of orbitals, with parameters if the section names some."""
     section = dict(checks.instance("wavefunction", table.get("wavefunction", {}), dict))
     parameters = section.pop("parameters", None)
-    options = builder.arguments(
-        "wavefunction", section, qmc.SlaterJastrow, "[wavefunction]", {"system", "orbitals"}
-    )
+    name = section.pop("type", qmc.SlaterJastrow.__name__)
+    if name not in (qmc.SlaterJastrow.__name__, *SOURCES):
+        known = (qmc.SlaterJastrow.__name__, *SOURCES)
+        raise checks.InputError("wavefunction.type", unknown(name, known))
+    if name in SOURCES:
+        if "system" in table:
+            raise checks.InputError(
+                "system", f"must not be given where {name} takes it from the file of the orbitals"
+            )
+        options = builder.arguments("wavefunction", section, SOURCES[name], name)
+        make = lambda: SOURCES[name](**options)  # noqa: E731
+    else:
+        if "system" not in table:
+            raise checks.InputError("system", "must be given as a section [system], but is missing")
+        system = builder.build("system", table["system"], qmc.System)
+        options = builder.arguments(
+            "wavefunction", section, qmc.SlaterJastrow, "[wavefunction]", {"system", "orbitals"}
+        )
+        make = lambda: qmc.SlaterJastrow(system, **options)  # noqa: E731
     try:
-        psi = qmc.SlaterJastrow(system, **options)
+        psi = make()
         if parameters is not None:
             file = builder.folder / checks.instance("parameters", parameters, str)
             if not file.is_file():

@@ -20,7 +20,7 @@ def schema(kinds: Iterable[type[Case]]) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     own = kind(eqx.Module, definitions)  # pulses, trajectories, or whatever else is named
     sections: dict[str, Any] = {}
-    required: list[list[str]] = []
+    required: list[Any] = []
     for case in kinds:
         found, needed = case.schema(definitions)
         sections, required = found | sections, needed + required
@@ -35,7 +35,7 @@ def schema(kinds: Iterable[type[Case]]) -> dict[str, Any]:
             "mesh": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
             **sections,
         },
-        "oneOf": [{"required": names} for names in required],
+        "oneOf": [{"required": r} if isinstance(r, list) else r for r in required],
         "additionalProperties": {"anyOf": own["anyOf"][:-1]},  # tables, never a bare name
         "$defs": definitions,
     }

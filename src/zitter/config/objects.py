@@ -12,7 +12,7 @@ import inspect
 import types
 import typing
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ class Builder:
             return checks.boolean(key, value)
         if p.name == "file" and isinstance(value, str):
             return str(self.folder / value)
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not _takes_tables(p.annotation):
             raise checks.InputError(key, f"must not be a table, but is {value!r}")
         return value
 
@@ -192,6 +192,13 @@ def _parts(annotation: Any, inside: bool = False) -> Iterable[tuple[Any, bool]]:
             yield from _parts(part, True)
     else:
         yield annotation, inside
+
+
+def _takes_tables(annotation: Any) -> bool:
+    """Whether one of the alternatives of an annotation is a mapping."""
+    parts = (annotation, *typing.get_args(annotation))
+    origins = [typing.get_origin(part) for part in parts]
+    return any(isinstance(o, type) and issubclass(o, Mapping) for o in origins)
 
 
 def _is_module(part: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from typing import Any
 
 import equinox as eqx
@@ -111,7 +112,7 @@ def most_growth(dtype: Any, count: int) -> float:
 def random_block(basis: Basis, count: int, dtype: Any, seed: int = 20) -> jax.Array:
     """Products of pseudo-random rows, one for each axis; the same each time, so runs repeat."""
     numbers = np.random.default_rng(seed)
-    shape = basis.undivided.shape
+    shape = basis.whole
     return _products(basis, [numbers.standard_normal((count, n)).astype(dtype) for n in shape])
 
 
@@ -141,8 +142,9 @@ def norms(block: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.real(jax.vmap(jnp.vdot)(block, block)))
 
 
-def block_size(n: int, guard: int | None, size: int) -> int:
+def block_size(n: int, guard: int | None, basis: Basis) -> int:
     """n states and some more, so that the last level asked for is not cut in two."""
+    size = math.prod(basis.whole)
     return max(n, min(n + (max(3, n // 4) if guard is None else guard), size // 4))
 
 

@@ -68,7 +68,7 @@ class ChebyshevFilter(Eigensolver):
     def solve(self, H, n, start=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         H = H.astype(runtime.settings().real_dtype)
-        block = start_block(H, block_size(n, self.guard, H.basis.undivided.size), start)
+        block = start_block(H, block_size(n, self.guard, H.basis), start)
         tol = max(self.tol, floor_of_rounding(H, block))
         top = H.operator.bounds()[1]
         now, applications, history = ritz(H, block), 1, []

@@ -120,7 +120,7 @@ class ImaginaryTime(Eigensolver):
 
     def solve(self, H, n, start=None):
         H = H.astype(runtime.settings().real_dtype)
-        count = 1 if n == 1 else block_size(n, None, H.basis.undivided.size)
+        count = 1 if n == 1 else block_size(n, None, H.basis)
         block = with_given(first_guess(H, count), start)
         if start is None and self.coarse_levels and min(H.shape) >= 16:
             coarse, operator, prolong = H.basis.coarser(H.operator)
@@ -215,7 +215,7 @@ class Update(eqx.Module):
         if (
             isinstance(kinetic, Stencil)
             and not kinetic.periodic
-            and kinetic.layout is None
+            and (kinetic.layout is None or kinetic.layout.share > 1)
             and kinetic.half_width == 1
             and len(H.shape) == 3
         ):
@@ -232,6 +232,9 @@ class Update(eqx.Module):
         """An even number of updates of one state."""
         g = self.factor(shift)
         if self.weights is not None:
+            layout = self.kinetic.layout if isinstance(self.kinetic, Stencil) else None
+            if layout is not None:
+                return explicit_update.advance_slabs(layout, psi, g, self.weights, updates)
             return explicit_update.advance_xla(psi, g, self.weights, updates)
 
         def once(psi):
@@ -273,7 +276,7 @@ def first_guess(H: Hamiltonian, n: int) -> jax.Array:
     """A constant for one state; for several the lowest waves that vanish at the boundary, and
     noise: waves of definite parity would keep it, and miss the levels of all others.
     """
-    shape = H.basis.undivided.shape
+    shape = H.basis.whole
     if n == 1:
         return H.basis.divide(np.ones((1, *shape)))
     waves = H.basis.divide(_box_waves(shape, n))

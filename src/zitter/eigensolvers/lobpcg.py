@@ -60,7 +60,7 @@ class LOBPCG(Eigensolver):
     def solve(self, H, n, start=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         H = H.astype(runtime.settings().real_dtype)
-        precondition, states = prepare(H, block_size(n, self.guard, H.basis.undivided.size), start)
+        precondition, states = prepare(H, block_size(n, self.guard, H.basis), start)
         tol = max(self.tol, floor_of_rounding(H, states))
         state = _begin(H, states)
         history = []

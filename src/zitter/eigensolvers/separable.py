@@ -112,7 +112,7 @@ def separate(H: Hamiltonian) -> Separable:
 
 def separate_for(H: Hamiltonian, states: jax.Array) -> Separable:
     """The same around several states: the mean fields of their average density."""
-    pairs = zip(_marginals(states), H.basis.undivided.shape, strict=True)
+    pairs = zip(_marginals(states), H.basis.whole, strict=True)
     return separate_around(H, [np.asarray(m / m.sum())[:n] for m, n in pairs])
 
 
@@ -175,7 +175,7 @@ def _mean_field(potential: jax.Array, densities: list[Any], axis: int) -> jax.Ar
 
 def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array:
     """The lowest `count` Ritz vectors of H among products of the lowest functions of each axis."""
-    shape = H.basis.undivided.shape
+    shape = H.basis.whole
     ndim = len(shape)
     kept = [min(n, max(2, int(START_SPACE ** (1 / ndim)))) for n in shape]
     while np.prod(kept) < 2 * count and any(k < n for k, n in zip(kept, shape, strict=True)):

@@ -17,7 +17,9 @@ import scipy.sparse as sparse
 
 from zitter.linalg.bands import banded_product, dense_from_bands, sparse_bands
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
+from zitter.linalg.chain import Chain
 from zitter.linalg.kernels import block_tridiagonal
+from zitter.linalg.layouts import Layout
 from zitter.linalg.pairs import times_columns
 
 
@@ -153,17 +155,26 @@ class DipoleBlocks(Operator):
     scale: jax.Array
     phase: complex = eqx.field(static=True)
     assumed_hermitian: bool = eqx.field(static=True)
+    layout: Chain | None  # of channels on many devices; each then has a block, the last ones zero
 
     def __init__(
-        self, upper: Any, scale: Any = 1.0, phase: complex = 1.0, assumed_hermitian: bool = True
+        self,
+        upper: Any,
+        scale: Any = 1.0,
+        phase: complex = 1.0,
+        assumed_hermitian: bool = True,
+        layout: Chain | None = None,
     ):
         self.upper = jnp.asarray(upper)
         self.scale = real_like(scale, self.upper)
         self.phase = complex(phase)
         self.assumed_hermitian = assumed_hermitian
+        self.layout = layout
 
     @property
     def shape(self) -> tuple[int, ...]:
+        if self.layout is not None:
+            return self.layout.shape
         return (self.upper.shape[0] + 1, self.upper.shape[1])
 
     @property
@@ -177,22 +188,32 @@ class DipoleBlocks(Operator):
 
     def apply(self, psi: jax.Array) -> jax.Array:
         sign = 1.0 if self.phase.imag == 0 else -1.0  # f* = sign · f
-        image = block_tridiagonal.product(self.upper, psi, sign)
+        if self.layout is None:
+            image = block_tridiagonal.product(self.upper, psi, sign)
+        else:
+            image = self.layout.product(self.upper, psi, sign)
         return image * (self.scale * _factor(self.phase, image))
 
     def scaled(self, factor: Any) -> DipoleBlocks:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
         scale = self.scale * real_like(factor, self.scale)
-        return DipoleBlocks(self.upper, scale, self.phase, hermitian)
+        return DipoleBlocks(self.upper, scale, self.phase, hermitian, self.layout)
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Chain):
+            return Operator.divided(self, layout)
+        upper = layout.divide_blocks(self.upper)
+        return DipoleBlocks(upper, self.scale, self.phase, self.assumed_hermitian, layout)
 
     def merged(self, other: Operator) -> DipoleBlocks | None:
         if not isinstance(other, DipoleBlocks) or other.phase != self.phase:
             return None
         both = self.assumed_hermitian and other.assumed_hermitian
         if self.upper is other.upper:
-            return DipoleBlocks(self.upper, self.scale + other.scale, self.phase, both)
+            scale = self.scale + other.scale
+            return DipoleBlocks(self.upper, scale, self.phase, both, self.layout)
         upper = self.scale * self.upper + other.scale * other.upper
-        return DipoleBlocks(upper, 1.0, self.phase, both)
+        return DipoleBlocks(upper, 1.0, self.phase, both, self.layout)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """± the largest row sum; 2 max_l ‖D_l‖ bounds a block-tridiagonal matrix more tightly."""

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.chain import Chain
+from zitter.linalg.layouts import Layout
 from zitter.linalg.pairs import times_vector
 
 
@@ -47,6 +49,12 @@ class ChannelMatrices(Operator):
             return None
         both = self.assumed_hermitian and other.assumed_hermitian
         return ChannelMatrices(self.matrices, self.scale + other.scale, both)
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Chain):
+            return Operator.divided(self, layout)
+        matrices = layout.divide_blocks(self.matrices)
+        return ChannelMatrices(matrices, self.scale, self.assumed_hermitian)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """± the largest row sum of |s M|."""

@@ -112,12 +112,13 @@ class Layout(eqx.Module):
 
         return call
 
-    def without_padding(self, part: jax.Array) -> jax.Array:
-        """Zero in the rows that the array does not have, on every device."""
-        if self.exact:
+    def without_padding(self, part: jax.Array, halo: int = 0) -> jax.Array:
+        """Zero in the rows that the array does not have, on every device; `halo` rows more on
+        both sides."""
+        if self.exact and not halo:
             return part
-        row = jax.lax.axis_index(self.axis) * self.share + jnp.arange(self.share)
-        return jnp.where(column(row < self.whole[0], part), part, 0)
+        row = jax.lax.axis_index(self.axis) * self.share - halo + jnp.arange(len(part))
+        return jnp.where(column((row >= 0) & (row < self.whole[0]), part), part, 0)
 
 
 def placed(array: Any, sharding: NamedSharding) -> jax.Array:

@@ -21,6 +21,7 @@ _AXES = {
     "structure_factor": ("k (1/bohr)", "S(k)"),
     "momentum_density": ("k / k_F", "n(k)"),
     "radial_density": ("r (bohr)", "n(r)"),
+    "dipole_moment": ("component", "dipole moment (e·bohr)"),
 }
 
 
@@ -46,10 +47,12 @@ def trace(samples: Samples, name: str = "energy", ax: Axes | None = None) -> Fig
 
 
 def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
-    """g(r), S(k) or n(k) with error bars; g has a line for like and one for opposite spins."""
+    """What was measured with error bars; g has a line for like and one for opposite spins."""
     if name not in samples.estimators:
         names = ", ".join(samples.estimators) or "nothing"
         raise checks.InputError("name", f"must have been measured ({names} was), but is {name!r}")
+    if name == "density":
+        return density(samples, ax=ax)
     ax = style.axes_or_new(ax, 6.0, 4.0)
     found = samples.estimators[name]
     means, errors = np.atleast_2d(found["mean"]), np.atleast_2d(found["error"])
@@ -63,6 +66,63 @@ def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
     ax.set_xlabel(horizontal)
     ax.set_ylabel(vertical)
     style.title(ax, f"{samples.info['method']}: {name.replace('_', ' ')}")
+    return style.figure_of(ax)
+
+
+def density(
+    samples: Samples,
+    spin: bool = False,
+    index: int | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """A slice of the density, or of that of spin, across the third axis of its grid.
+
+    Without `index` it is the slice that holds the most electrons.
+    """
+    if "density" not in samples.estimators:
+        raise checks.InputError("estimators", "must hold a Density to draw")
+    found = samples.estimators["density"]
+    rows = found["mean"] if found["mean"].ndim == 4 else found["mean"][..., None]
+    steps, origin = found["steps"], found["origin"]
+    layers = rows.shape[3]
+    if index is None:
+        index = int(np.argmax(rows[0].sum(axis=(0, 1))))
+    index = checks.integer("index", index, 0, layers - 1)
+    ax = style.axes_or_new(ax, 5.5, 4.5)
+    values = rows[1 if spin else 0][:, :, index]
+    # Corners of the voxels; x and y of tilted axes.
+    i, j = (np.arange(n + 1) - 0.5 for n in values.shape)
+    x, y = (
+        origin[a] + i[:, None] * steps[0, a] + j[None, :] * steps[1, a]
+        + (index * steps[2, a] if len(steps) == 3 else 0.0)
+        for a in (0, 1)
+    )  # fmt: skip
+    largest = float(np.max(np.abs(values))) or 1.0
+    lowest = -largest if spin else 0.0
+    shade = "RdBu_r" if spin else style.DENSITY_MAP
+    image = ax.pcolormesh(x, y, values, cmap=shade, vmin=lowest, vmax=largest)
+    style.figure_of(ax).colorbar(image, ax=ax, label="electrons / bohr³")
+    ax.set_aspect("equal")
+    ax.set_xlabel("x (bohr)")
+    ax.set_ylabel("y (bohr)")
+    height = f", z = {origin[2] + index * steps[2, 2]:.3g}" if len(steps) == 3 else ""
+    style.title(ax, f"{'Spin density' if spin else 'Density'}{height}")
+    return style.figure_of(ax)
+
+
+def parts(samples: Samples, ax: Axes | None = None) -> Figure:
+    """The parts of the energy: how each departs from its mean from block to block."""
+    ax = style.axes_or_new(ax, 7.0, 4.0)
+    for row, (name, found) in enumerate(samples.parts.items()):
+        values = samples.traces[name]
+        label = f"{name.replace('_', ' ')} {with_error(found.mean, found.error)}"
+        color = style.COLORS[row % len(style.COLORS)]
+        ax.plot(np.arange(len(values)), values - found.mean, color=color, lw=0.8, label=label)
+    ax.axvline(samples.start, color=style.FAINT, lw=0.8)
+    ax.set_xlabel("block")
+    ax.set_ylabel(f"part − mean ({samples.units})")
+    ax.legend(fontsize=7, frameon=False)
+    style.title(ax, "Parts of the energy")
     return style.figure_of(ax)
 
 
@@ -90,12 +150,15 @@ def optimization(found: Optimized) -> Figure:
 
 
 def overview(samples: Samples) -> Figure:
-    """The energy's trace and everything that was measured, in one figure."""
-    count = 1 + len(samples.estimators)
+    """The energy's trace, its parts, and everything that was measured, in one figure."""
+    first = 1 + (len(samples.parts) > 1)
+    count = first + len(samples.estimators)
     figure = style.new_figure(6.5, 2.8 * count)
     axes = figure.subplots(count, 1, squeeze=False).ravel()
     trace(samples, ax=axes[0])
-    for ax, name in zip(axes[1:], samples.estimators, strict=True):
+    if first > 1:
+        parts(samples, ax=axes[1])
+    for ax, name in zip(axes[first:], samples.estimators, strict=True):
         estimator(samples, name, ax=ax)
     return figure
 

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 
 from zitter import checks, runtime
-from zitter.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.base import Unsupported, real_like, total
-from zitter.linalg.pairs import times_vector
 from zitter.linalg.sums import add
+from zitter.linalg.tiles import AXES, Matrices, Tiled, Tiles, WholeMatrices
 from zitter.propagators.base import (
     Propagator,
     check_stability,
@@ -47,7 +47,8 @@ class Summation(eqx.Module):
         """The same way with order and scaling fixed for ‖X‖₂ ≤ norm (None: traced, unknown)."""
 
     @abc.abstractmethod
-    def matrix(self, x: jax.Array) -> Pair: ...
+    def matrix(self, x: jax.Array, on: Matrices) -> Pair:
+        """`on` says where matrices lie, and multiplies them."""
 
     @abc.abstractmethod
     def growth(self, x: float) -> float:
@@ -71,14 +72,14 @@ class TaylorSum(Summation):
     def for_norm(self, norm, dtype_tol):
         return self
 
-    def matrix(self, x):
+    def matrix(self, x, on):
         # A = −iX. The paper's code knows nothing of the zero real part that a real X gives; the
         # barrier keeps the compiler from using it, so that cost and result are the general sum's.
         a = (jax.lax.optimization_barrier(jnp.imag(x)), -jnp.real(x))
-        term, series = a, (jnp.eye(len(x), dtype=a[1].dtype) + a[0], a[1])
+        term, series = a, (on.identity(a[1]) + a[0], a[1])
         for n in range(2, self.terms + 1):
-            real = (a[0] @ term[0] - a[1] @ term[1]) / n
-            imag = (a[0] @ term[1] + a[1] @ term[0]) / n
+            real = (on.product(a[0], term[0]) - on.product(a[1], term[1])) / n
+            imag = (on.product(a[0], term[1]) + on.product(a[1], term[0])) / n
             term = (real, imag)
             series = (series[0] + real, series[1] + imag)
         return series
@@ -103,16 +104,16 @@ class CosSin(Summation):
     def for_norm(self, norm, dtype_tol):
         return self
 
-    def matrix(self, x):
-        square = product(x, x)
-        one = jnp.eye(len(x), dtype=x.dtype)
+    def matrix(self, x, on):
+        square = on.product(x, x)
+        one = on.identity(x)
         power, cosine, sine = one, one, one
         for n in range(1, self.terms // 2 + 1):
-            power = square if n == 1 else product(power, square)
+            power = square if n == 1 else on.product(power, square)
             sign = (-1) ** n
             cosine = cosine + sign / math.factorial(2 * n) * power
             sine = sine + sign / math.factorial(2 * n + 1) * power
-        return cosine, -product(x, sine)
+        return cosine, -on.product(x, sine)
 
     def growth(self, x):
         return growth(2 * (self.terms // 2) + 1, x)
@@ -166,19 +167,19 @@ class PatersonStockmeyer(Summation):
             raise checks.InputError("dt", f"must be smaller: |H|·dt = {norm:.3g} is out of reach")
         return min(plans, key=lambda plan: (plan.products(), plan.doublings, plan.degree))
 
-    def matrix(self, x):
+    def matrix(self, x, on):
         assert self.degree is not None  # chosen by for_norm
         x = x / 2**self.doublings
-        powers = [jnp.eye(len(x), dtype=x.dtype), product(x, x)]
+        powers = [on.identity(x), on.product(x, x)]
         while len(powers) <= self.powers:
-            powers.append(product(powers[-1], powers[1]))
+            powers.append(on.product(powers[-1], powers[1]))
         signs = [(-1.0) ** n for n in range(self.degree + 1)]
-        cosine = polynomial([s / math.factorial(2 * n) for n, s in enumerate(signs)], powers)
-        sine = polynomial([s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers)
-        sine = product(x, sine)
+        cosine = polynomial([s / math.factorial(2 * n) for n, s in enumerate(signs)], powers, on)
+        sine = polynomial([s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers, on)
+        sine = on.product(x, sine)
         for _ in range(self.doublings):
-            sine = 2 * product(sine, cosine)
-            cosine = 2 * product(cosine, cosine) - powers[0]
+            sine = 2 * on.product(sine, cosine)
+            cosine = 2 * on.product(cosine, cosine) - powers[0]
         return cosine, -sine
 
     def growth(self, x):
@@ -191,16 +192,7 @@ class PatersonStockmeyer(Summation):
         return 1 + (self.powers - 1) + 2 * (blocks - 1) + 1 + 2 * self.doublings
 
 
-def product(a: jax.Array, b: jax.Array) -> jax.Array:
-    """ab by the library's matrix product.
-
-    The barrier keeps sums from being fused into it, which on GPUs costs five times what it saves.
-    """
-    a, b = jax.lax.optimization_barrier((a, b))
-    return a @ b
-
-
-def polynomial(coefficients: list[float], powers: list[jax.Array]) -> jax.Array:
+def polynomial(coefficients: list[float], powers: list[jax.Array], on: Matrices) -> jax.Array:
     """Σ c_n Yⁿ from the powers 1, Y, …, Y^q: Horner in Y^q over blocks of q coefficients."""
     q = len(powers) - 1
     degree = len(coefficients) - 1
@@ -209,7 +201,7 @@ def polynomial(coefficients: list[float], powers: list[jax.Array]) -> jax.Array:
     result = total(c * powers[i] for i, c in enumerate(coefficients[start:]))
     for first in range(start - q, -1, -q):
         block = total(c * powers[i] for i, c in enumerate(coefficients[first : first + q]))
-        result = product(result, powers[q]) + block
+        result = on.product(result, powers[q]) + block
     return result
 
 
@@ -231,19 +223,33 @@ class MatrixExponential(Propagator):
     summation: Summation
     scheme: TimeScheme
     center: Any
+    matrices: Matrices
 
     def __init__(self, summation: Summation | None = None, scheme: TimeScheme = Midpoint()):
         given = PatersonStockmeyer() if summation is None else summation
         self.summation = checks.instance("summation", given, Summation)
         self.scheme = scheme_or_default(scheme)
         self.center = jnp.zeros(())
+        self.matrices = WholeMatrices()
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return self.scheme.order if H.time_dependent else 1
 
     def divided(self, H):
-        runtime.mesh_for((), "the matrix of MatrixExponential")
-        return H
+        """Matrices in tiles; ψ, a vector, stays whole on every device."""
+        mesh = runtime.mesh_for(AXES, "the matrix of MatrixExponential")
+        if mesh is None:
+            return H
+        tiles = Tiles(H.basis.size, mesh)
+        changing = tuple(
+            Driven(c.factor, tiles.light(c.operator)) if isinstance(c, Driven) else c
+            for c in H.changing
+        )
+        absorber = None if H.absorber is None else tiles.light(H.absorber)
+        return Hamiltonian(H.basis, tiles.tiled(H.fixed), changing, absorber, H.mask, H.origin)
+
+    def shares(self, H):
+        return self.matrices.shares if isinstance(self.matrices, Tiles) else {}
 
     def prepare(self, H, t, dt):
         require_orthonormal("MatrixExponential", H)
@@ -266,13 +272,15 @@ class MatrixExponential(Propagator):
         tol = 1e-13 if H.fixed.dtype == jnp.float64 else 1e-7
         summation = self.summation.for_norm(norm, tol)
         check_stability(type(summation).__name__, summation.growth, radius, t, dt)
+        matrices = H.fixed.tiles if isinstance(H.fixed, Tiled) else self.matrices
         ready = MatrixExponential(summation, self.scheme)
-        return eqx.tree_at(lambda p: p.center, ready, middle * sum(weights))
+        made = (middle * sum(weights), matrices)
+        return eqx.tree_at(lambda p: (p.center, p.matrices), ready, made)
 
     def init(self, H, psi, t, dt):
         """The matrix of the unchanging part; for a static H its exponential."""
         always = H.fixed if H.absorber is None else add([H.fixed, H.absorber])
-        matrix = always.as_matrix()
+        matrix = self.matrices.matrix(always)
         if not _real_symmetric(H, t):
             matrix = matrix.astype(psi.dtype)
         return matrix if H.time_dependent else self._exponentiate(matrix, dt)
@@ -284,21 +292,21 @@ class MatrixExponential(Propagator):
             matrix = sum(weights) * state
             for weight, node in zip(weights, nodes, strict=True):
                 for piece in H.changing:
-                    matrix = piece.at(t + node * dt).scaled(weight).added_to(matrix)
+                    matrix = self.matrices.plus(matrix, piece.at(t + node * dt).scaled(weight))
             psi = self._multiply(self._exponentiate(matrix, dt), psi, dt)
         return psi, state
 
     def _exponentiate(self, matrix: jax.Array, tau: Any) -> Pair:
         """Real and imaginary part of exp(−iτ(H − c))."""
-        place = jnp.arange(len(matrix))
-        centered = matrix.at[place, place].add(-real_like(self.center, matrix))
-        return self.summation.matrix(real_like(tau, matrix) * centered)
+        centered = self.matrices.plus_diagonal(matrix, -real_like(self.center, matrix))
+        return self.summation.matrix(real_like(tau, matrix) * centered, self.matrices)
 
     def _multiply(self, pair: Pair, psi: jax.Array, tau: Any) -> jax.Array:
         """e^{−iτc} (real + i·imag) ψ."""
         real, imag = pair
         flat = psi.reshape(-1)
-        result = times_vector(real, flat) + 1j * times_vector(imag, flat)
+        on = self.matrices
+        result = on.times(real, flat) + 1j * on.times(imag, flat)
         phase = jnp.exp(-1j * real_like(tau, psi) * real_like(self.center, psi))
         return (phase * result).reshape(psi.shape).astype(psi.dtype)
 

@@ -8,6 +8,8 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter.qmc.averages import average_runs
+from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -18,9 +20,14 @@ from zitter.qmc.energies import (
     EwaldEnergy,
     ExternalPotential,
     KineticEnergy,
+    LocalPseudopotential,
+    NonlocalPseudopotential,
+    Transitions,
     madelung,
 )
 from zitter.qmc.estimators import (
+    Density,
+    DipoleMoment,
     Estimator,
     MomentumDensity,
     PairCorrelation,
@@ -28,6 +35,7 @@ from zitter.qmc.estimators import (
     StructureFactor,
 )
 from zitter.qmc.extrapolation import extrapolate
+from zitter.qmc.finite_size import FiniteSize, finite_size
 from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
 from zitter.qmc.optimizers import (
     LinearMethod,
@@ -40,6 +48,8 @@ from zitter.qmc.orbitals import (
     BlipConversion,
     BlipFilter,
     Blips,
+    BlochGaussians,
+    CuspCorrected,
     GaussianBasis,
     Gaussians,
     GaussianShell,
@@ -49,16 +59,32 @@ from zitter.qmc.orbitals import (
     Nodeless,
     Orbitals,
     PlaneWaves,
+    RealParts,
+    SlaterShell,
+    SlaterTypes,
     blips_from_plane_waves,
+    cusp_corrected,
     to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
 from zitter.qmc.samples import Samples
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.statistics import Estimate, autocorrelation_time, equilibration, reblock
-from zitter.qmc.systems import Crystal, ElectronGas, Electrons, Nucleus, System, Trap
+from zitter.qmc.systems import (
+    Crystal,
+    ElectronGas,
+    Electrons,
+    GaussianSum,
+    Nucleus,
+    Pseudopotential,
+    Radial,
+    RadialTable,
+    System,
+    Trap,
+)
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -66,13 +92,18 @@ __all__ = [
     "BlipConversion",
     "BlipFilter",
     "Blips",
+    "BlochGaussians",
     "Cell",
     "Change",
     "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "CuspCorrected",
+    "Density",
+    "DeterminantLocality",
     "Determinants",
+    "DipoleMoment",
     "ElectronGas",
     "Electrons",
     "EnergyTerm",
@@ -82,8 +113,10 @@ __all__ = [
     "EwaldEnergy",
     "ExternalPotential",
     "F",
+    "FiniteSize",
     "GaussianBasis",
     "GaussianShell",
+    "GaussianSum",
     "Gaussians",
     "H",
     "InterpolatingFilter",
@@ -91,9 +124,13 @@ __all__ = [
     "KineticEnergy",
     "LeastSquaresFilter",
     "LinearMethod",
+    "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
+    "NonlocalPseudopotential",
     "Nucleus",
     "Optimization",
     "Orbitals",
@@ -102,24 +139,38 @@ __all__ = [
     "PlainWavefunction",
     "PlaneWaves",
     "PreparedTerm",
+    "Pseudopotential",
+    "Radial",
     "RadialDensity",
+    "RadialTable",
+    "RealParts",
     "Samples",
     "SlaterJastrow",
+    "SlaterShell",
+    "SlaterTypes",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
+    "Transitions",
     "Trap",
     "U",
     "VarianceMinimization",
     "Wavefunction",
     "autocorrelation_time",
+    "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
+    "cusp_corrected",
     "dmc",
     "equilibration",
     "extrapolate",
+    "finite_size",
+    "from_pyscf",
+    "from_trexio",
     "madelung",
     "optimize",
+    "pseudopotential",
     "reblock",
     "to_blips",
     "twist_grid",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import checks, io, tables
+from zitter import checks, cube, io, tables
 from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
 from zitter.results.base import Result
 
@@ -26,6 +26,15 @@ ABSCISSAS = {
     "structure_factor": ("1/bohr", "wave vector"),
     "momentum_density": ("1", "wave vector / Fermi wave vector"),
     "radial_density": ("bohr", "distance"),
+    "dipole_moment": ("1", "component"),
+}
+# What the estimators measure, where it is not a pure number.
+MEASURED = {"radial_density": "1/bohr^3", "density": "1/bohr^3", "dipole_moment": "bohr"}
+# What says where the values on a grid are: their dimensions.
+GRID = {
+    "origin": ("component",),
+    "steps": ("axis", "component"),
+    "nuclei": ("nucleus", "charge_and_position"),
 }
 
 
@@ -35,8 +44,8 @@ class Samples(Result):
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
     the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
-    (mean, error) over the coordinate of that name. `divisor` is what energies of the whole system
-    were divided by; files of earlier versions do not tell it (None).
+    (mean, error) over the coordinate x, or on a grid (rows of charge and spin). `divisor` is what
+    energies of the whole system were divided by; files of earlier versions do not tell it (None).
     """
 
     kind: ClassVar[str] = "monte carlo"
@@ -90,12 +99,36 @@ class Samples(Result):
     def acceptance(self) -> float:
         return self.estimate("acceptance").mean
 
+    @property
+    def parts(self) -> dict[str, Estimate]:
+        """The parts of the energy by name, each with its error, in `units`."""
+        others = {"energy", "growth_energy", *OTHERS}
+        return {name: self.estimate(name) for name in self.traces if name not in others}
+
+    def write_cube(self, path: str | os.PathLike[str], spin: bool = False) -> None:
+        """The density that `Density` measured, or that of spin, as a Gaussian cube file."""
+        if "density" not in self.estimators:
+            raise checks.InputError("estimators", "must hold a Density to write a cube file")
+        found = self.estimators["density"]
+        values = found["mean"][1 if spin else 0]
+        if values.ndim != 3:
+            raise checks.InputError("density", f"must be in space, but has {values.ndim} axes")
+        atoms = [(row[0], row[1:].tolist()) for row in found["nuclei"]]
+        middle = found["origin"] + 0.5 * (np.array(values.shape) - 1) @ found["steps"]
+        comment = f"{self.info['method']}: {'spin density' if spin else 'density'} of electrons"
+        shown = atoms or [(0.0, middle.tolist())]
+        cube.write_tilted_cube(path, values, found["origin"], found["steps"], shown, comment)
+
     def numbers(self) -> dict[str, Any]:
         found = {
             "kind": self.kind,
             "energy": self.energy,
             "energy_error": self.energy_error,
             "units": self.units,
+            "parts": {
+                name: {"energy": part.mean, "error": part.error}
+                for name, part in self.parts.items()
+            },
             "variance": self.variance,
             "acceptance": self.acceptance,
             "blocks": len(self.weights) - self.start,
@@ -108,6 +141,10 @@ class Samples(Result):
             }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
+        if "dipole_moment" in self.estimators:
+            dipole = self.estimators["dipole_moment"]
+            found["dipole_moment"] = dipole["mean"].tolist()
+            found["dipole_moment_error"] = dipole["error"].tolist()
         return found
 
     def summary(self) -> str:
@@ -127,6 +164,10 @@ class Samples(Result):
             unit = OTHERS[name][0] if name in OTHERS else self.units
             shown = with_error(part.mean, part.error)
             lines.append(f"  {name.replace('_', ' '):<22} {shown} {unit}".rstrip())
+        if "dipole_moment" in self.estimators:
+            dipole = self.estimators["dipole_moment"]
+            shown = map(with_error, dipole["mean"].tolist(), dipole["error"].tolist())
+            lines.append(f"  {'dipole moment':<22} ({', '.join(shown)}) e·bohr")
         variance = self.estimate("variance")
         shown = with_error(variance.mean, variance.error)
         lines += [
@@ -169,8 +210,12 @@ class Samples(Result):
         for name, parts in self.estimators.items():
             for part, values in parts.items():
                 label = f"{name}__{part}"
-                dims = (f"{name}__x",) if values.ndim == 1 else (f"{name}__row", f"{name}__x")
-                unit, about = ABSCISSAS.get(name, ("a.u.", "x")) if part == "x" else ("1", part)
+                dims = tuple(f"{name}__{dim}" for dim in _dims(part, values.ndim))
+                unit, about = MEASURED.get(name, "1"), part
+                if part == "x":
+                    unit, about = ABSCISSAS.get(name, ("a.u.", "x"))
+                elif part in GRID:
+                    unit = "a.u."
                 v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
         if self.positions is not None:
             dims = ("walker", "component", "electron")
@@ -219,3 +264,10 @@ class Samples(Result):
             str(data.attributes.get("input", "")),
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
         )
+
+
+def _dims(part: str, axes: int) -> tuple[str, ...]:
+    """Names of the dimensions of an estimator's array: over x, rows over x, or rows of a grid."""
+    if part in GRID:
+        return GRID[part]
+    return ("x",) if axes == 1 else ("row", "x") if axes == 2 else ("row", "a", "b", "c")[:axes]

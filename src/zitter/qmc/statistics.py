@@ -92,6 +92,32 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
     )
 
 
+def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Means and errors that `reblock` finds for each column of a table (samples, columns)."""
+    x = np.asarray(table, np.float64)
+    n = len(x)
+    if n == 0:
+        raise checks.InputError("series", "must hold numbers, but is empty")
+    w = (np.ones(n) if weights is None else np.asarray(weights, np.float64))[:, None]
+    mean = np.sum(w * x, axis=0) / np.sum(w)
+    if n < 2:
+        return mean, np.full(mean.shape, math.inf)
+    block = w * (x - mean) / np.mean(w)
+    error, chosen = np.zeros(mean.shape), np.zeros(mean.shape)
+    base, open_, length = np.zeros(mean.shape), np.ones(mean.shape, bool), 1
+    while len(block) >= 2 and open_.any():
+        found = np.std(block, axis=0, ddof=1) / math.sqrt(len(block))
+        base = found if length == 1 else base
+        error = np.where(open_, np.maximum(error, found), error)
+        chosen = np.where(open_, n // length, chosen)
+        growth = np.divide(found, base, out=np.ones_like(base), where=base > 0)
+        open_ = open_ & (base > 0) & (length**3 <= 2 * n * growth**4)
+        even = len(block) // 2 * 2
+        block = 0.5 * (block[0:even:2] + block[1:even:2])
+        length *= 2
+    return mean, error * stdtrit(chosen - 1, ONE_SIGMA)
+
+
 def autocorrelation_time(series: Any, window: float = 5.0) -> float:
     """τ = 1 + 2 Σ_t ρ(t), summed up to the first t ≥ window·τ (Sokal's automatic window).
 

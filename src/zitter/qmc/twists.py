@@ -96,7 +96,7 @@ class Twists:
         good = np.all(np.isfinite(records["energy"]) & np.isfinite(weights), axis=0)
         if not good.any():
             raise checks.RunError("every twist failed: a local energy became infinite or NaN.")
-        start = equilibration(_mean_over_twists(records["energy"][:, good], weights[:, good], 0))
+        start = equilibration(mean_over_twists(records["energy"][:, good], weights[:, good], 0))
         table, notes = [], []
         for index, vector in enumerate(self.vectors):
             shown = ", ".join(f"{x:g}" for x in vector)
@@ -124,7 +124,7 @@ class Twists:
         else:
             notes.append("one twist is left: how much energies scatter is not known")
         averaged = {
-            name: _mean_over_twists(values[:, good], weights[:, good], start)
+            name: mean_over_twists(values[:, good], weights[:, good], start)
             for name, values in records.items()
         }
         return averaged, start, {"twists": table, "notes": notes}
@@ -172,9 +172,11 @@ def _varying(psi: Wavefunction, twisted: list[Wavefunction]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *own)
 
 
-def _mean_over_twists(values: np.ndarray, weights: np.ndarray, start: int) -> np.ndarray:
-    """The series of `Twists.average`, of values (blocks, twists, …)."""
+def mean_over_twists(
+    values: np.ndarray, weights: np.ndarray, start: int, shares: np.ndarray | None = None
+) -> np.ndarray:
+    """The series of `Twists.average`, of values (blocks, twists, …), with `shares` of twists."""
     w = weights / np.mean(weights[start:], axis=0)
     w = w.reshape(*w.shape, *(1,) * (values.ndim - 2))
     mean = np.mean((values * w)[start:], axis=0)
-    return np.mean(mean + w * (values - mean), axis=1)
+    return np.average(mean + w * (values - mean), axis=1, weights=shares)

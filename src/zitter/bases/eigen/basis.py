@@ -18,15 +18,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from zitter import checks, io, runtime
 from zitter.bases.base import Basis, Refused
 from zitter.bases.edges import Edge, LastL
 from zitter.bases.eigen import keeping, operators
+from zitter.bases.eigen.divided import DividedEigenBasis
 from zitter.bases.places import Places
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.bases.spherical.edges import Wall
 from zitter.linalg.base import Operator
+from zitter.linalg.chain import Chain
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.sums import partition
 
@@ -206,6 +209,15 @@ class EigenBasis(Basis):
             advice = "the states were read without their radial functions"
             raise Refused(self, "a function of space", advice)
         return self.parent
+
+    # Devices.
+
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        return ("l",)
+
+    def divided(self, mesh: Mesh) -> DividedEigenBasis:
+        return DividedEigenBasis(self, Chain(self.shape, mesh))
 
     # Implicit steps.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -13,26 +13,34 @@ from zitter.bases.spherical.operators import require_along_z
 from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Unsupported
 from zitter.linalg.blocks import DipoleBlocks, RadialBlocks
+from zitter.linalg.chain import Chain
 from zitter.linalg.channel_matrices import ChannelMatrices
 
 if TYPE_CHECKING:
     from zitter.bases.eigen.basis import EigenBasis
 
 
-def position(basis: EigenBasis, unit: Any) -> DipoleBlocks:
+class Dipoles(Protocol):
+    """Whoever has blocks ⟨l|z|l+1⟩ and ⟨l|∂_z|l+1⟩."""
+
+    length: jax.Array | None
+    velocity: jax.Array | None
+
+
+def position(basis: Dipoles, unit: Any, layout: Chain | None = None) -> DipoleBlocks:
     """u·r, along z."""
     require_along_z(unit)
     if basis.length is None:
         raise Unsupported("this EigenBasis has no dipoles in length form; use VelocityGauge")
-    return DipoleBlocks(basis.length, float(unit[2]))
+    return DipoleBlocks(basis.length, float(unit[2]), layout=layout)
 
 
-def momentum(basis: EigenBasis, unit: Any) -> DipoleBlocks:
+def momentum(basis: Dipoles, unit: Any, layout: Chain | None = None) -> DipoleBlocks:
     """u·p = −i u·∇, along z."""
     require_along_z(unit)
     if basis.velocity is None:
         raise Unsupported("this EigenBasis has no dipoles in velocity form; use LengthGauge")
-    return DipoleBlocks(basis.velocity, float(unit[2]), -1j)
+    return DipoleBlocks(basis.velocity, float(unit[2]), -1j, layout=layout)
 
 
 def absorber(

@@ -94,8 +94,8 @@ class DividedGrid(Basis):
     # Devices.
 
     @property
-    def undivided(self) -> Grid:
-        return self.grid
+    def whole(self) -> tuple[int, ...]:
+        return self.layout.whole
 
     @property
     def shares(self) -> dict[str, list[int]]:

@@ -20,6 +20,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
+
+from zitter.linalg.slabs import Slabs
 
 Advance = Callable[[jax.Array, jax.Array, jax.Array, int], Any]
 
@@ -67,6 +70,36 @@ def advance_xla(psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any) 
 
     here, _ = jax.lax.fori_loop(0, updates // 2, body, (here, jnp.zeros_like(here)))
     return here[1:-1, 1:-1, 1:-1]
+
+
+def advance_slabs(
+    layout: Slabs, psi: jax.Array, g: jax.Array, weights: jax.Array, updates: Any
+) -> jax.Array:
+    """`updates` (even) updates of one ψ in slabs on many devices.
+
+    Two updates for each exchange of two planes: the first also updates the plane next to the slab,
+    which the second one needs.
+    """
+
+    def local(slab, g, weights, turns):
+        near = layout.with_halo(g, 1, periodic=False)
+
+        def turn(_, slab):
+            once = _interior(_walled(layout.with_halo(slab, 2, periodic=False)), near, weights)
+            once = layout.without_padding(once, halo=1)
+            return layout.without_padding(_interior(_walled(once), g, weights))
+
+        return jax.lax.fori_loop(0, turns, turn, slab)
+
+    mine, all_of_it = PartitionSpec(layout.axis), PartitionSpec()
+    specs = (mine, mine, all_of_it, all_of_it)
+    spread = jax.shard_map(local, mesh=layout.mesh, in_specs=specs, out_specs=mine)
+    return spread(psi, g, weights, updates // 2)
+
+
+def _walled(slab: jax.Array) -> jax.Array:
+    """Zeros around the second and third axis."""
+    return jnp.pad(slab, ((0, 0), (1, 1), (1, 1)))
 
 
 def _interior(psi: jax.Array, g: jax.Array, weights: jax.Array) -> jax.Array:

@@ -22,7 +22,8 @@ class CrystalEnergy(EnergyTerm):
     """V by pairs: electron_electron, electron_nucleus and nucleus_nucleus.
 
     The last, and the ions' part of the reciprocal sums, are computed once; each walker takes the
-    structure factor of its electrons and the pairs in real space.
+    structure factor of its electrons and the pairs in real space. All parts have the same v_E, so
+    that what its series neglect cancels in a neutral cell.
     """
 
     ewald: Ewald

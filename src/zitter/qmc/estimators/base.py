@@ -10,11 +10,12 @@ import abc
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell
-from zitter.qmc.statistics import reblock
+from zitter.qmc.statistics import reblock_all
 from zitter.qmc.systems import System
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
@@ -37,17 +38,19 @@ class Prepared(eqx.Module):
     def evaluate(self, psi: Wavefunction, walker: Walker, key: Any) -> Any:
         """One array for one walker."""
 
+    def reduce(self, values: Any, shares: Any) -> Any:
+        """The mean of all walkers' arrays, first axis, with `shares` that sum to 1."""
+        return jnp.tensordot(shares, values, 1)
+
     @abc.abstractmethod
     def finalize(self, blocks: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
         """x, mean and error from the averages of all blocks."""
 
 
 def average(blocks: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    flat = blocks.reshape(len(blocks), -1)
-    estimates = [reblock(column, weights) for column in flat.T]
-    shape = blocks.shape[1:]
-    mean = np.array([e.mean for e in estimates]).reshape(shape)
-    return mean, np.array([e.error for e in estimates]).reshape(shape)
+    """Means and errors of all numbers in an array (blocks, …)."""
+    mean, error = reblock_all(blocks.reshape(len(blocks), -1), weights)
+    return mean.reshape(blocks.shape[1:]), error.reshape(blocks.shape[1:])
 
 
 def cell_of(estimator: Estimator, system: System) -> Cell:

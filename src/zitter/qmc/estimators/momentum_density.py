@@ -32,6 +32,8 @@ class MomentumDensity(Estimator):
 
     def prepare(self, system):
         cell = cell_of(self, system)
+        if cell.is_slab:
+            raise checks.InputError("estimators", "must not hold MomentumDensity for a slab")
         density = max(system.spins) / float(cell.volume)
         if system.dimension == 3:
             fermi = (6 * np.pi**2 * density) ** (1 / 3)

@@ -14,7 +14,11 @@ from zitter.qmc.estimators.base import Estimator, Prepared, average, cell_of
 
 
 class PairCorrelation(Estimator):
-    """g(r) of like and opposite spins up to the Wigner–Seitz sphere; 1 without correlation."""
+    """g(r) of like and opposite spins up to the Wigner–Seitz sphere; 1 without correlation.
+
+    In a crystal it is the average over all places of the pair; in a slab r is the distance in its
+    plane.
+    """
 
     bins: int = eqx.field(static=True)
 
@@ -24,23 +28,26 @@ class PairCorrelation(Estimator):
     def prepare(self, system):
         cell = cell_of(self, system)
         edges = np.linspace(0, float(cell.inradius), self.bins + 1)
-        ball = 4 * np.pi / 3 if system.dimension == 3 else np.pi
-        volumes = ball * np.diff(edges**system.dimension)
+        ball = 4 * np.pi / 3 if cell.dimension == 3 else np.pi
+        volumes = ball * np.diff(edges**cell.dimension)
         up, down = system.spins
         pairs = np.array([up * (up - 1) + down * (down - 1), 2 * up * down], float)
-        return _Pairs(edges, pairs[:, None] * volumes / float(cell.volume))
+        return _Pairs(edges, pairs[:, None] * volumes / float(cell.volume), cell.dimension)
 
 
 class _Pairs(Prepared):
     edges: Any
     expected: Any  # ordered pairs in each bin if electrons were independent
+    directions: int = eqx.field(static=True)  # that count in a distance
     name: ClassVar[str] = "pair_correlation"
 
     def evaluate(self, psi, walker, key):
         n, up = walker.r.shape[1], psi.system.spins[0]
         bins = self.expected.shape[1]
         apart = psi.system.nearest([x[:, None] - x[None, :] for x in walker.r])
-        place = jnp.floor(jnp.sqrt(squared(apart)) / self.edges[-1] * bins).astype(jnp.int32)
+        place = jnp.floor(
+            jnp.sqrt(squared(apart[: self.directions])) / self.edges[-1] * bins
+        ).astype(jnp.int32)
         spin = np.arange(n) < up
         unlike = (spin[:, None] != spin[None, :]).astype(np.int32)
         counted = (place < bins) & ~jnp.eye(n, dtype=bool)

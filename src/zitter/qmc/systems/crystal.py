@@ -12,7 +12,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.cells import Cell, squared
-from zitter.qmc.energies import CrystalEnergy, Ewald
+from zitter.qmc.energies import CrystalEnergy, EnergyTerm, Ewald, pseudopotential_energies
 from zitter.qmc.systems.base import System
 from zitter.qmc.systems.matter import around, both_spins, matter_energies
 from zitter.qmc.systems.nuclei import Nuclei, Nucleus
@@ -29,7 +29,8 @@ class Crystal(System):
     primitive cells, and energies are per primitive cell. `twist` is in units of the reciprocal
     lattice vectors: the phase that Ψ gains when an electron crosses the cell; orbitals must have
     it. Coulomb energies are Ewald sums, whose series lose less than `tolerance`; a net charge is
-    neutralized by a uniform background, which a slab does not have.
+    neutralized by a uniform background, which a slab does not have. Pseudopotentials
+    integrate over angles with `quadrature` points.
 
         lih = zt.qmc.Crystal(vectors, [zt.qmc.Nucleus(3), zt.qmc.Nucleus(1, (0, 0, 3.8))], (2, 2))
     """
@@ -37,6 +38,7 @@ class Crystal(System):
     cell: Cell
     all_nuclei: Nuclei
     coulomb: CrystalEnergy
+    pseudopotentials: tuple[EnergyTerm, ...]
     twist: Any
     scale: Any
     spins: tuple[int, int] = eqx.field(static=True)
@@ -45,12 +47,13 @@ class Crystal(System):
 
     def __init__(
         self,
-        vectors: Sequence[Sequence[float]],
+        vectors: Sequence[Sequence[float]] | np.ndarray,
         nuclei: Sequence[Nucleus],
         spins: Sequence[int],
         twist: Sequence[float] = (),
         cells: int = 1,
         tolerance: float = 1e-6,
+        quadrature: int = 12,
     ):
         given = checks.array("vectors", vectors, (None, 3))
         if len(given) not in (2, 3):
@@ -68,6 +71,7 @@ class Crystal(System):
         if closest < 1e-6:
             raise checks.InputError("nuclei", "must be at different places, but two are at one")
         self.scale = np.float64(_scale(closest, self.all_nuclei))
+        self.pseudopotentials = pseudopotential_energies(self.all_nuclei, self.cell, quadrature)
         if self.cell.is_slab and abs(self.charge) > 1e-9:
             raise checks.InputError(
                 "spins", f"must make a slab neutral, but leave it the charge {self.charge:g}"
@@ -82,7 +86,7 @@ class Crystal(System):
 
     @property
     def energies(self):
-        return matter_energies(self.all_nuclei, self.coulomb)
+        return matter_energies(self.coulomb, self.pseudopotentials)
 
     @property
     def charge(self) -> float:

@@ -11,19 +11,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.qmc.energies import CoulombEnergy, EnergyTerm
+from zitter.qmc.energies import CoulombEnergy, EnergyTerm, pseudopotential_energies
 from zitter.qmc.orbitals import Nodeless
 from zitter.qmc.systems.base import System
 from zitter.qmc.systems.matter import around, both_spins, matter_energies
 from zitter.qmc.systems.nuclei import Nuclei, Nucleus
+
+VALENCE = 4.0  # bohr: how far the outer electrons of atoms are from one another
 
 
 class Electrons(System):
     """`spins` = (up, down) electrons that repel each other, bound by `nuclei` or other `terms`.
 
     `terms` are added to the kinetic energy and the Coulomb energy of electrons and nuclei, such as
-    `ExternalPotential(V)`. `length` is the scale of the first steps, 1/Z of the heaviest nucleus
-    unless given. Energies are totals.
+    `ExternalPotential(V)`. `length` is the scale of the first steps: unless given 1/Z of the
+    heaviest bare nucleus, and 1 bohr around pseudopotentials. These integrate over angles with
+    `quadrature` points: 4, 6, 12, 18, 26, 32 or 50. Energies are totals.
 
         helium = zt.qmc.Electrons(spins=(1, 1), nuclei=[zt.qmc.Nucleus(Z=2)])
     """
@@ -31,6 +34,7 @@ class Electrons(System):
     cell: None
     all_nuclei: Nuclei
     terms: tuple[EnergyTerm, ...]
+    pseudopotentials: tuple[EnergyTerm, ...]
     scale: Any
     spins: tuple[int, int] = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
@@ -42,6 +46,7 @@ class Electrons(System):
         terms: Sequence[EnergyTerm] = (),
         dimension: int = 3,
         length: float | str | None = None,
+        quadrature: int = 12,
     ):
         runtime.settings()  # tables in double precision
         self.cell = None
@@ -54,8 +59,9 @@ class Electrons(System):
             raise checks.InputError("nuclei", "must hold one, or terms one that binds electrons")
         if length is None and not nuclei:
             raise checks.InputError("length", "must be given where there is no nucleus")
+        self.pseudopotentials = pseudopotential_energies(self.all_nuclei, None, quadrature)
         self.scale = (
-            np.float64(1 / np.max(self.charges))
+            np.float64(_scale(self.all_nuclei))
             if length is None
             else checks.positive("length", length, "length")
         )
@@ -75,13 +81,13 @@ class Electrons(System):
     @property
     def energies(self):
         coulomb = CoulombEnergy(self.charges, self.positions)
-        return (*matter_energies(self.all_nuclei, coulomb), *self.terms)
+        return (*matter_energies(coulomb, self.pseudopotentials), *self.terms)
 
     def default_orbitals(self):
-        if len(self.charges) != 1 or max(self.spins) > 1:
+        if len(self.charges) != 1 or max(self.spins) > 1 or not self.nuclei.bare[0]:
             raise checks.InputError(
                 "orbitals",
-                "must be given, but for one nucleus with at most one electron of each spin",
+                "must be given, but for one bare nucleus with at most one electron of each spin",
             )
         # In two dimensions the cusp of −Z/r is 2Z: φ'/φ = −2Z/(d−1) at the nucleus.
         zeta = 2 * self.charges[0] / (self.dimension - 1)
@@ -100,5 +106,16 @@ class Electrons(System):
         return float(self.scale)
 
     @property
+    def extent(self):
+        """Valence electrons are some bohr away from a nucleus, whatever its charge."""
+        return max(4 * self.length, VALENCE) if len(self.charges) else 4 * self.length
+
+    @property
     def units(self):
         return 1, "hartree"
+
+
+def _scale(nuclei: Nuclei) -> float:
+    """The size of the lowest orbital: 1/Z around bare nuclei, that of valence electrons else."""
+    bare = nuclei.charges[nuclei.bare]
+    return float(1 / np.max(bare)) if len(bare) else 1.0

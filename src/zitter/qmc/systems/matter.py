@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from zitter.qmc.energies import EnergyTerm, KineticEnergy
 from zitter.qmc.systems.nuclei import Nuclei
 
 
-def matter_energies(nuclei: Nuclei, coulomb: EnergyTerm) -> tuple[EnergyTerm, ...]:
-    """The terms of electrons and `nuclei`, whose charges meet in the term `coulomb`."""
-    return KineticEnergy(), coulomb
+def matter_energies(
+    coulomb: EnergyTerm, pseudopotentials: Sequence[EnergyTerm]
+) -> tuple[EnergyTerm, ...]:
+    """The terms of electrons and nuclei, whose charges meet in the term `coulomb`."""
+    return KineticEnergy(), coulomb, *pseudopotentials
 
 
 def around(nuclei: Nuclei, electrons: int) -> np.ndarray:

@@ -1,0 +1,64 @@
+"""Channels in a row, each coupled to its neighbours, cut over the devices of a mesh axis.
+
+    (Dψ)_l = D_l ψ_{l+1} + s D_{l−1}ᵀ ψ_{l−1}
+
+Device d holds the channels d·m … (d + 1)·m − 1 and the blocks D_l that lead up from them, each
+once: ψ of its first channel goes down, and the product D_lᵀψ_l of its last one goes up. Whatever
+the number of devices, each sends two rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+
+from zitter import checks
+from zitter.linalg.layouts import Layout, placed
+from zitter.linalg.pairs import as_parts, joined
+
+
+class Chain(Layout):
+    """Coefficients (channels, n), cut between channels."""
+
+    whole: tuple[int, ...] = eqx.field(static=True)
+    mesh: Mesh = eqx.field(static=True)
+    axis: str = eqx.field(static=True, default="l")
+
+    def __check_init__(self):
+        self.require_work_for_all()
+
+    @property
+    def unit(self) -> str:
+        return "values of l"
+
+    def divide_blocks(self, blocks: Any) -> jax.Array:
+        """Something for each channel, or for each but the last, with zeros up to `shape[0]`."""
+        widths = [(0, self.shape[0] - blocks.shape[0])] + [(0, 0)] * (blocks.ndim - 1)
+        # On the host, where no device need hold the whole.
+        padded = jnp.pad(blocks, widths) if checks.is_traced(blocks) else np.pad(blocks, widths)
+        return placed(padded, self.sharding())
+
+    def product(self, upper: jax.Array, psi: jax.Array, sign: float) -> jax.Array:
+        """Dψ for real blocks D_l in the order of the channels, the last ones zero."""
+
+        def local(rows, upper):
+            columns = as_parts(rows)
+            above = jnp.concatenate([columns[1:], self._from(1, columns[:1])])
+            led = sign * jnp.einsum("lji,ljk->lik", upper, columns)
+            led = jnp.concatenate([self._from(-1, led[-1:]), led[:-1]])
+            return joined(jnp.einsum("lij,ljk->lik", upper, above) + led)
+
+        mine = PartitionSpec(self.axis)
+        mapped = jax.shard_map(local, mesh=self.mesh, in_specs=(mine, mine), out_specs=mine)
+        return mapped(psi, upper)
+
+    def _from(self, step: int, row: jax.Array) -> jax.Array:
+        """What the device above (1) or below (−1) gives; zero at the ends of the chain."""
+        last = self.devices - 1
+        pairs = [(d, d - 1) if step == 1 else (d - 1, d) for d in range(1, last + 1)]
+        return jax.lax.ppermute(row, self.axis, pairs)

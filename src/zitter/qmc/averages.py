@@ -1,0 +1,64 @@
+"""One result from several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from zitter import checks
+from zitter.qmc.samples import Samples
+from zitter.qmc.statistics import with_error
+from zitter.qmc.twists import mean_over_twists
+
+
+def average_runs(runs: Sequence[Samples], weights: Sequence[float] = ()) -> Samples:
+    """One result from runs that differ in their twist alone, as of orbitals from several files.
+
+    Energies, their parts and estimators are averages with `weights`, equal ones unless given; the
+    scatter of blocks is kept, so that the error is that of the average. Runs must have as many
+    blocks; the first ones are dropped where a run had not settled.
+    """
+    checks.listed("runs", runs, Samples)
+    if not runs:
+        raise checks.InputError("runs", "must hold one, but is empty")
+    first = runs[0]
+    share = checks.array("weights", weights if len(weights) else np.ones(len(runs)), (len(runs),))
+    if np.any(share < 0) or np.sum(share) <= 0:
+        raise checks.InputError("weights", f"must be positive, but are {share.tolist()}")
+    share = share / np.sum(share)
+    for position, run in enumerate(runs):
+        for what in ("units", "divisor"):
+            mine, theirs = getattr(first, what), getattr(run, what)
+            if mine != theirs:
+                raise checks.InputError(
+                    f"runs.{position}", f"must have the {what} {mine!r}, but has {theirs!r}"
+                )
+        if len(run.weights) != len(first.weights) or run.traces.keys() != first.traces.keys():
+            raise checks.InputError(
+                f"runs.{position}", "must have the blocks and parts of the first, but has not"
+            )
+    start = max(run.start for run in runs)
+    block_weights = np.stack([run.weights for run in runs], axis=1)
+    traces = {
+        name: mean_over_twists(
+            np.stack([run.traces[name] for run in runs], axis=1), block_weights, start, share
+        )
+        for name in first.traces
+    }
+    estimators = {name: _combined(name, runs, share) for name in first.estimators}
+    shown = ", ".join(with_error(run.energy, run.energy_error) for run in runs)
+    info = first.info | {"notes": [f"average of {len(runs)} runs with the energies {shown}"]}
+    info.pop("twists", None)
+    blocks = np.ones(len(first.weights))
+    return Samples(traces, blocks, start, first.units, info, estimators, divisor=first.divisor)
+
+
+def _combined(name: str, runs: Sequence[Samples], share: np.ndarray) -> dict[str, np.ndarray]:
+    found = [run.estimators.get(name) for run in runs]
+    kept = [one for one in found if one is not None]
+    if len(kept) < len(runs) or any(one["mean"].shape != kept[0]["mean"].shape for one in kept):
+        raise checks.InputError("runs", f"must have measured the same {name}, but have not")
+    mean = sum(w * one["mean"] for w, one in zip(share, kept, strict=True))
+    square = sum((w * one["error"]) ** 2 for w, one in zip(share, kept, strict=True))
+    return kept[0] | {"mean": np.asarray(mean), "error": np.sqrt(square)}

@@ -1,0 +1,7 @@
+"""Orbitals that other programs have calculated, and published pseudopotentials."""
+
+from zitter.qmc.bridges.potential_sets import pseudopotential
+from zitter.qmc.bridges.pyscf_source import from_pyscf
+from zitter.qmc.bridges.trexio_source import from_trexio
+
+__all__ = ["from_pyscf", "from_trexio", "pseudopotential"]

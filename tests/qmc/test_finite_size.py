@@ -1,0 +1,126 @@
+"""Corrections for the size of the cell, and averages of separate runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from zitter import checks
+from zitter.qmc import (
+    ElectronGas,
+    Samples,
+    SlaterJastrow,
+    StructureFactor,
+    U,
+    average_runs,
+    finite_size,
+    vmc,
+)
+
+
+def samples(energy=1.0, structure=None, seed=0, blocks=64, divisor=1):
+    noise = np.random.default_rng(seed).normal(size=(2, blocks))
+    traces = {
+        "energy": energy + 0.01 * noise[0],
+        "kinetic": 2 * energy + 0.01 * noise[1],
+        "variance": np.ones(blocks),
+        "acceptance": np.full(blocks, 0.5),
+    }
+    estimators = {} if structure is None else {"structure_factor": structure}
+    info = {"method": "VMC", "system": "a gas", "walkers": 2, "notes": []}
+    return Samples(
+        traces, np.ones(blocks), 0, "hartree per electron", info, estimators, divisor=divisor
+    )
+
+
+def structure(slope, curvature, noise=1e-9):
+    k = np.array([0.5, 0.7, 0.9, 1.1])
+    mean = slope * k**2 + curvature * k**4
+    return {"x": k, "mean": mean, "error": np.full(4, noise)}
+
+
+def test_the_gas_gains_half_a_plasmon():
+    """Chiesa et al.: ΔV = ΔT = ω_p/4 for the cell, where S(k) = k²/2ω_p."""
+    gas = ElectronGas(n=14, rs=2.0)
+    plasmon = math.sqrt(3 / 2.0**3)
+    run = samples(structure=structure(1 / (2 * plasmon), -0.02), divisor=14)
+    found = finite_size(run, gas)
+    assert found.slope == pytest.approx(1 / (2 * plasmon), rel=1e-6)
+    assert found.potential == pytest.approx(plasmon / (4 * 14), rel=1e-6)
+    assert found.kinetic == pytest.approx(plasmon / (4 * 14), rel=1e-6)
+    assert found.energy == pytest.approx(run.energy + plasmon / (2 * 14), rel=1e-9)
+    assert found.error == pytest.approx(run.energy_error, rel=1e-4)
+    assert "hartree per electron" in str(found)
+
+
+def test_an_insulator_has_a_determinant_that_is_quadratic_too():
+    gas = ElectronGas(n=14, rs=2.0)
+    run = samples(structure=structure(0.3, 0.0), divisor=14)
+    bare = samples(structure=structure(0.4, 0.0), divisor=14)
+    found = finite_size(run, gas, bare=bare)
+    assert found.kinetic * 14 == pytest.approx((1 / 0.3 - 1 / 0.4) / 8, rel=1e-6)
+
+
+def test_noise_of_the_structure_factor_is_in_the_error():
+    gas = ElectronGas(n=14, rs=2.0)
+    slopes, first = [], finite_size(samples(structure=structure(0.3, 0.1, 0.01), divisor=14), gas)
+    for seed in range(200):
+        noisy = structure(0.3, 0.1, 0.01)
+        noisy["mean"] = noisy["mean"] + 0.01 * np.random.default_rng(seed).normal(size=4)
+        slopes.append(finite_size(samples(structure=noisy, divisor=14), gas).slope)
+    # 200 draws know a standard deviation to 5 %.
+    assert first.slope_error == pytest.approx(np.std(slopes), rel=0.2)
+
+
+def test_what_finite_size_refuses():
+    gas = ElectronGas(n=14, rs=2.0)
+    with pytest.raises(checks.InputError, match="samples: must hold a StructureFactor"):
+        finite_size(samples(), gas)
+    with pytest.raises(checks.InputError, match="stars: must be at most the 4"):
+        finite_size(samples(structure=structure(0.3, 0.0)), gas, stars=5)
+    with pytest.raises(checks.InputError, match="system: must be periodic in three"):
+        finite_size(samples(), ElectronGas(n=10, rs=1.0, dimension=2))
+    with pytest.raises(checks.InputError, match="positive limit"):
+        finite_size(samples(structure=structure(-0.3, 0.0)), gas)
+
+
+@pytest.mark.slow
+def test_the_measured_slope_is_that_of_plasmons():
+    gas = ElectronGas(n=54, rs=5.0)
+    psi = SlaterJastrow(gas, [U(order=6)])
+    run = vmc(psi, walkers=64, blocks=60, estimators=[StructureFactor(5)])
+    found = finite_size(run, gas)
+    plasmon = math.sqrt(3 / 5.0**3)
+    # u alone, cut off at the cell, is not optimized; 0.88(2) was seen.
+    assert found.slope * 2 * plasmon == pytest.approx(1.0, abs=0.25)
+
+
+def test_average_of_runs():
+    runs = [
+        samples(e, structure(s, 0.0, 0.1), seed) for seed, (e, s) in enumerate([(1, 1), (4, 2)])
+    ]
+    mean = average_runs(runs)
+    assert mean.energy == pytest.approx((runs[0].energy + runs[1].energy) / 2, rel=1e-12)
+    expected = math.hypot(runs[0].energy_error, runs[1].energy_error) / 2
+    assert mean.energy_error == pytest.approx(expected, rel=0.2)  # the two are independent
+    found = mean.estimators["structure_factor"]
+    np.testing.assert_allclose(found["mean"], 1.5 * found["x"] ** 2)
+    np.testing.assert_allclose(found["error"], 0.1 / math.sqrt(2))
+    shared = average_runs(runs, weights=[3, 1])
+    assert shared.energy == pytest.approx(0.75 * runs[0].energy + 0.25 * runs[1].energy, rel=1e-12)
+    assert "average of 2 runs" in shared.summary()
+
+
+def test_runs_that_do_not_fit():
+    a, b = samples(), samples(blocks=32)
+    with pytest.raises(checks.InputError, match=r"runs\.1: must have the blocks"):
+        average_runs([a, b])
+    with pytest.raises(checks.InputError, match=r"runs\.1: must have the units"):
+        average_runs([a, dataclasses.replace(samples(), units="hartree")])
+    with pytest.raises(checks.InputError, match="weights: must be positive"):
+        average_runs([a, samples()], weights=[1, -1])
+    with pytest.raises(checks.InputError, match="same structure_factor"):
+        average_runs([samples(structure=structure(0.3, 0.0)), a])
