@@ -9,7 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
-from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
+from zitter.qmc.bridges import from_pwscf, from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -166,6 +166,7 @@ __all__ = [
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pwscf",
     "from_pyscf",
     "from_trexio",
     "madelung",
