@@ -16,6 +16,35 @@ CARBON = Pseudopotential(
     [GaussianSum([52.13345], [7.76079], [0])],
     "ccecp",
 )
+# s, p and d channels whose spheres reach far enough to meet most electrons.
+SOFT = Pseudopotential(
+    4,
+    GaussianSum([4.0, -6.0], [2.0, 1.5], [-1, 0]),
+    [GaussianSum([c], [a], [0]) for c, a in ((8.0, 1.1), (3.0, 0.9), (-2.0, 1.3))],
+)
+
+
+class Blob(Orbitals):
+    """e^{−a|r−c|²/2}: not centered at the nucleus, so that all angular momenta are in it."""
+
+    a: Any
+    center: Any
+    count: int = eqx.field(static=True)
+    is_complex: bool = eqx.field(static=True)
+
+    def __init__(self, a, center):
+        self.a, self.center = jnp.asarray(a), jnp.asarray(center)
+        self.count, self.is_complex = 1, False
+
+    def values(self, r, dtype):
+        return self.derivatives(r, dtype)[0]
+
+    def derivatives(self, r, dtype):
+        x = r - self.center.reshape(-1, *(1,) * (r.ndim - 1))
+        square = jnp.sum(x**2, axis=0)
+        value = jnp.exp(-self.a * square / 2)
+        found = (value, -self.a * x * value, (self.a**2 * square - 3 * self.a) * value)
+        return tuple(y[..., None] for y in found)
 
 
 class SP(Orbitals):

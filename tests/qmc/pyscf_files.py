@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter.qmc.statistics import reblock
+
 FOLDER = Path(__file__).parents[1] / "data" / "orbitals"
 NUMBERS = json.loads((FOLDER / "energies.json").read_text(encoding="utf-8"))
 
@@ -30,3 +32,21 @@ def against_samples(psi: Any, name: str, positions: Any = None) -> tuple[Any, An
     logs, kinetic = jax.jit(jax.vmap(at))(r)
     scale = 1 + np.abs(samples["kinetic"])
     return logs - logs[0] - samples["log"], (kinetic - samples["kinetic"]) / scale
+
+
+def parts_of(out: Any) -> dict[str, tuple[float, float]]:
+    """Energy of a run by the parts that PySCF knows, each with its error."""
+    kept = slice(out.start, None)
+    traces = {name: out.traces[name][kept] for name in ("energy", "kinetic")}
+    ecp = [trace[kept] for name, trace in out.traces.items() if name.startswith("pseudopotential")]
+    if ecp:
+        traces["ecp"] = np.sum(ecp, axis=0)
+    found = {name: reblock(trace, out.weights[kept]) for name, trace in traces.items()}
+    return {name: (estimate.mean, estimate.error) for name, estimate in found.items()}
+
+
+def agrees(out: Any, numbers: dict[str, Any], sigmas: float = 3.0) -> bool:
+    """Whether energy, kinetic energy and that of the pseudopotentials are PySCF's."""
+    return all(
+        abs(mean - numbers[name]) < sigmas * error for name, (mean, error) in parts_of(out).items()
+    )

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from pseudo_atoms import CARBON, SP
+from pseudo_atoms import CARBON, SOFT, SP
 from scipy.special import sph_harm_y
 from walker_programs import begin, local_energies
 
@@ -30,12 +30,6 @@ from zitter.qmc.energies.quadratures import EXACT, random_rotations, sphere_rule
 from zitter.qmc.optimizers import tables
 
 NONLOCAL, LOCAL = "pseudopotential_nonlocal", "pseudopotential_local"
-# s, p and d channels whose sphere reaches far enough to meet most electrons.
-SOFT = Pseudopotential(
-    4,
-    GaussianSum([4.0, -6.0], [2.0, 1.5], [-1, 0]),
-    [GaussianSum([c], [a], [0]) for c, a in ((8.0, 1.1), (3.0, 0.9), (-2.0, 1.3))],
-)
 
 
 @pytest.mark.parametrize("points", EXACT)

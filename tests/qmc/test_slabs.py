@@ -12,7 +12,7 @@ import pytest
 from scipy.special import erf, erfc
 
 from zitter import checks
-from zitter.qmc import Cell, Crystal, Ewald, Nucleus
+from zitter.qmc import Cell, Crystal, Ewald, Nucleus, Orbitals, SlaterJastrow, vmc
 
 A = 4.7458  # boron nitride, bohr
 HEXAGONAL = [[A, 0.0, 0.0], [-A / 2, A * math.sqrt(0.75), 0.0]]
@@ -130,3 +130,44 @@ def test_extents():
         Ewald(Cell(HEXAGONAL))
     with pytest.raises(checks.InputError, match="extent: must be given for slabs only"):
         Ewald(Cell(np.eye(3).tolist()), extent=3.0)
+
+
+class Sheet(Orbitals):
+    """e^{−az²}: an electron anywhere in the plane."""
+
+    a: float = 0.3
+    count: int = eqx.field(static=True, default=1)
+    is_complex: bool = eqx.field(static=True, default=False)
+
+    def values(self, r, dtype=jnp.float64):
+        return self.derivatives(r, dtype)[0]
+
+    def derivatives(self, r, dtype=jnp.float64):
+        z = r[2].astype(dtype)
+        value = jnp.exp(-self.a * z**2)
+        slope = jnp.stack([0 * z, 0 * z, -2 * self.a * z * value])
+        laplacian = (4 * self.a**2 * z**2 - 2 * self.a) * value
+        return value[..., None], slope[..., None], laplacian[..., None]
+
+
+def test_a_sheet_of_electrons_before_protons():
+    """Averaged over the plane v_E is −2π|z|/A, so the attraction is 2π⟨|z|⟩/A, exactly."""
+    a = 0.3
+    crystal = Crystal(HEXAGONAL, [Nucleus(1)], (1, 0), cells=1)
+    run = vmc(
+        SlaterJastrow(crystal, orbitals=Sheet(a=a)),
+        walkers=64,
+        blocks=60,
+        stride=4,
+        equilibration=40,
+    )
+    area = float(crystal.cell.volume)
+    mean = 1 / math.sqrt(2 * np.pi * a)  # ⟨|z|⟩ of e^{−2az²}
+    parts = run.parts
+    exact = {"kinetic": a / 2, "electron_nucleus": 2 * np.pi * mean / area}
+    for name, value in exact.items():
+        assert abs(parts[name].mean - value) < 4 * parts[name].error
+        assert parts[name].error < 0.05 * value
+    images = 0.5 * float(crystal.coulomb.ewald.madelung)
+    assert parts["electron_electron"].mean == pytest.approx(images, abs=1e-9)
+    assert parts["nucleus_nucleus"].mean == pytest.approx(images, abs=1e-9)

@@ -226,6 +226,8 @@ def _estimated(
 def checked_run(psi: qmc.Wavefunction, verb: str, options: dict[str, Any]) -> Run:
     """What a verb makes of its options, or refuses."""
     _checked(variational.check_pace if verb == "vmc" else diffusion.check_pace, psi, verb, options)
+    if verb == "dmc":
+        _checked(diffusion.check_localization, psi, verb, options)
     return _checked(Run.checked, psi, verb, options)
 
 

@@ -9,7 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
-from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
+from zitter.qmc.bridges import from_pwscf, from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -48,6 +48,8 @@ from zitter.qmc.orbitals import (
     BlipConversion,
     BlipFilter,
     Blips,
+    BlochGaussians,
+    CuspCorrected,
     GaussianBasis,
     Gaussians,
     GaussianShell,
@@ -57,7 +59,11 @@ from zitter.qmc.orbitals import (
     Nodeless,
     Orbitals,
     PlaneWaves,
+    RealParts,
+    SlaterShell,
+    SlaterTypes,
     blips_from_plane_waves,
+    cusp_corrected,
     to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
@@ -78,6 +84,7 @@ from zitter.qmc.systems import (
 )
 from zitter.qmc.twists import twist_grid
 from zitter.qmc.walk.diffusion import dmc
+from zitter.qmc.walk.localization import DeterminantLocality, Locality, Localization, TMoves
 from zitter.qmc.walk.variational import vmc
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -85,13 +92,16 @@ __all__ = [
     "BlipConversion",
     "BlipFilter",
     "Blips",
+    "BlochGaussians",
     "Cell",
     "Change",
     "Chi",
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "CuspCorrected",
     "Density",
+    "DeterminantLocality",
     "Determinants",
     "DipoleMoment",
     "ElectronGas",
@@ -115,6 +125,8 @@ __all__ = [
     "LeastSquaresFilter",
     "LinearMethod",
     "LocalPseudopotential",
+    "Locality",
+    "Localization",
     "MatchedFilter",
     "MomentumDensity",
     "Nodeless",
@@ -131,11 +143,15 @@ __all__ = [
     "Radial",
     "RadialDensity",
     "RadialTable",
+    "RealParts",
     "Samples",
     "SlaterJastrow",
+    "SlaterShell",
+    "SlaterTypes",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
+    "TMoves",
     "Transitions",
     "Trap",
     "U",
@@ -145,10 +161,12 @@ __all__ = [
     "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
+    "cusp_corrected",
     "dmc",
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pwscf",
     "from_pyscf",
     "from_trexio",
     "madelung",

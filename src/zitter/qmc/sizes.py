@@ -69,7 +69,8 @@ def _block(run: Run, verb: str, options: dict[str, Any]) -> tuple[Any, Any, Any]
         return step, context, eqx.filter_eval_shape(first)
     count = jnp.asarray(options.get("steps", 10), jnp.int32)
     tau = jnp.asarray(checks.positive("timestep", options["timestep"], "time"))
-    fixed = diffusion.Context(run.psi, tau, count, no, run.estimators, run.dtype)
+    chosen = diffusion.check_localization(run.psi, options.get("localization"))
+    fixed = diffusion.Context(run.psi, tau, count, no, run.estimators, run.dtype, chosen)
     blank = lambda: diffusion.blank_state(s := first(), jnp.zeros(s.width.shape))  # noqa: E731
     step = run.over_twists(diffusion.step, diffusion.counter)
     return step, fixed, eqx.filter_eval_shape(blank)

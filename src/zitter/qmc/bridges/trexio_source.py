@@ -8,7 +8,7 @@ from typing import Any
 
 from zitter.qmc.bridges import trexio_records
 from zitter.qmc.bridges.potentials import agreed
-from zitter.qmc.bridges.wavefunctions import wavefunction
+from zitter.qmc.bridges.wavefunctions import Choices, wavefunction
 from zitter.qmc.jastrow import JastrowTerm
 from zitter.qmc.slater_jastrow import SlaterJastrow
 
@@ -16,8 +16,10 @@ from zitter.qmc.slater_jastrow import SlaterJastrow
 def from_trexio(
     file: Any,
     jastrow: Sequence[JastrowTerm] = (),
+    cusp: bool = True,
     pseudopotentials: str | Mapping[str, Any] | None = None,
     smallest: float = 1e-4,
+    quadrature: int = 12,
     delay: int | None = None,
 ) -> SlaterJastrow:
     """Ψ with the orbitals of a TREXIO file and a Jastrow factor; `psi.system` goes with it.
@@ -30,4 +32,5 @@ def from_trexio(
         psi = zt.qmc.from_trexio("co.trexio.h5", jastrow=[zt.qmc.U(order=8)])
     """
     calculation = trexio_records.calculation(Path(file), smallest)
-    return wavefunction(agreed(calculation, pseudopotentials), jastrow, delay)
+    choices = Choices(cusp, quadrature=quadrature, delay=delay)
+    return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

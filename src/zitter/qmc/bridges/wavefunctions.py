@@ -2,43 +2,82 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from zitter import checks
+from zitter.qmc.bridges import periodic
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons, filled
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.jastrow import JastrowTerm
-from zitter.qmc.orbitals import Gaussians
+from zitter.qmc.orbitals import Gaussians, cusp_corrected
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.systems import Electrons
 
 
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What a user may choose, as `from_pyscf` describes it."""
+
+    cusp: bool = True
+    supercell: Any = None
+    twist: Any = None
+    blips: Any = None
+    quadrature: int = 12
+    delay: int | None = None
+
+
 def wavefunction(
-    calculation: Calculation, jastrow: Sequence[JastrowTerm] = (), delay: int | None = None
+    calculation: Calculation, jastrow: Sequence[JastrowTerm], choices: Choices
 ) -> SlaterJastrow:
-    """Ψ of a molecule."""
+    """Ψ of a molecule or a crystal."""
     if calculation.vectors is not None:
-        raise checks.InputError("file", "must be of a molecule, but is of a cell")
-    spins = electrons(calculation)
+        return _of_crystal(calculation, jastrow, choices)
+    for name in ("supercell", "twist", "blips"):
+        if getattr(choices, name) is not None:
+            raise checks.InputError(name, "must not be given for a molecule")
+    return _of_molecule(calculation, jastrow, choices)
+
+
+def _of_molecule(
+    calculation: Calculation, jastrow: Sequence[JastrowTerm], choices: Choices
+) -> SlaterJastrow:
     expansion = calculation.expansion
+    pairs = zip(calculation.coefficients, calculation.occupations, strict=True)
     sets = [
-        Gaussians(
-            calculation.basis,
-            filled(coefficients[0], occupations[0]).coefficients
-            if expansion is None
-            else coefficients[0],
-        )
-        for coefficients, occupations in zip(
-            calculation.coefficients, calculation.occupations, strict=True
-        )
+        Gaussians(calculation.basis, c[0] if expansion else filled(c[0], n[0]).coefficients)
+        for c, n in pairs
     ]
-    if spins[0] < spins[1]:  # a mean field may have its minority spin up
-        spins, sets = spins[::-1], sets[::-1]
-        expansion = None if expansion is None else expansion.turned
-    system = Electrons(spins, calculation.nuclei)
-    return SlaterJastrow(system, jastrow, sets, delay, _determinants(expansion))
+    spins, sets, is_turned = _most_up(electrons(calculation), sets)
+    if expansion and is_turned:
+        expansion = expansion.turned
+    system = Electrons(spins, calculation.nuclei, quadrature=choices.quadrature)
+    if checks.boolean("cusp", choices.cusp) and np.any(system.nuclei.bare):
+        sets = [cusp_corrected(one, system.nuclei) for one in sets]
+    return SlaterJastrow(system, jastrow, sets, choices.delay, _determinants(expansion))
+
+
+def _of_crystal(
+    calculation: Calculation, jastrow: Sequence[JastrowTerm], choices: Choices
+) -> SlaterJastrow:
+    folding = periodic.folding_of(calculation, choices.supercell, choices.twist)
+    at_k = periodic.occupied(calculation, folding)
+    sets = periodic.orbitals(calculation, folding, at_k, choices.blips)
+    counts = [(sum(one.up for one in listed), sum(one.both for one in listed)) for listed in at_k]
+    electrons = counts[0] if len(counts) == 1 else (counts[0][0], counts[1][0])
+    spins, sets, _ = _most_up(electrons, sets)
+    system = periodic.crystal(calculation, folding, spins, choices.quadrature)
+    return SlaterJastrow(system, jastrow, sets, choices.delay)
+
+
+def _most_up(spins: tuple[int, int], sets: list[Any]) -> tuple[tuple[int, int], list[Any], bool]:
+    """Spin up is the one with most electrons; a mean field may have it down."""
+    if spins[0] < spins[1]:
+        return (spins[1], spins[0]), sets[::-1], True
+    return spins, sets, False
 
 
 def _determinants(expansion: Expansion | None) -> Determinants | None:

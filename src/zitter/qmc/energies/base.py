@@ -40,10 +40,28 @@ class EnergyTerm(eqx.Module):
         under other parameters are correlated.
         """
 
+    @property
+    def sites(self) -> int:
+        """How many parts `transitions` has: from most places few of them lead anywhere."""
+        return 1
+
+    def reaches(self, place: Any, site: int) -> Any:
+        """Whether that part has transitions from a `place` (d,)."""
+        return jnp.ones((), bool)
+
     def transitions(
-        self, psi: Wavefunction, opened: Any, seat: Seat, key: Any, dtype: Any = jnp.float64
+        self,
+        psi: Wavefunction,
+        opened: Any,
+        seat: Seat,
+        site: int,
+        key: Any,
+        dtype: Any = jnp.float64,
     ) -> Transitions:
-        """Where a nonlocal term can take the electron at a seat; their sum is its energy."""
+        """Where part `site` of a nonlocal term can take the electron at a seat.
+
+        The sum over all sites and electrons is its energy.
+        """
         raise NotImplementedError(f"{type(self).__name__} moves no electrons")
 
     def by_determinants(self) -> EnergyTerm:

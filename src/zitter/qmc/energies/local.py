@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from zitter import checks, runtime
+from zitter.qmc.energies.base import EnergyTerm
 
 if TYPE_CHECKING:
     from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -18,19 +20,31 @@ PAIR_TABLES = 12  # arrays of N × N numbers it takes for each walker
 
 
 def local_energy(
-    psi: Wavefunction, walker: Walker, key: Any, dtype: Any = jnp.float64
+    psi: Wavefunction,
+    walker: Walker,
+    key: Any,
+    dtype: Any = jnp.float64,
+    terms: Sequence[EnergyTerm] | None = None,
 ) -> dict[str, Any]:
-    """The parts of HΨ/Ψ by name, and their sum as "energy"; real parts of complex ones."""
-    parts = energy_parts(psi, walker, key, dtype)
+    """The parts of HΨ/Ψ by name, and their sum as "energy"; real parts of complex ones.
+
+    `terms` are those of the system unless given.
+    """
+    parts = energy_parts(psi, walker, key, dtype, terms=terms)
     return {"energy": sum(parts.values()), **parts}
 
 
 def energy_parts(
-    psi: Wavefunction, walker: Walker, key: Any, dtype: Any, sees_psi: bool | None = None
+    psi: Wavefunction,
+    walker: Walker,
+    key: Any,
+    dtype: Any,
+    sees_psi: bool | None = None,
+    terms: Sequence[EnergyTerm] | None = None,
 ) -> dict[str, Any]:
     """Parts by name: all of them, or those of the terms that do or do not see Ψ."""
     parts: dict[str, Any] = {}
-    for position, term in enumerate(psi.system.energies):
+    for position, term in enumerate(psi.system.energies if terms is None else terms):
         if sees_psi is None or term.sees_psi == sees_psi:
             found = term.evaluate(psi, walker, jax.random.fold_in(key, position), dtype)
             twice = sorted(parts.keys() & found.keys())
@@ -41,14 +55,18 @@ def energy_parts(
 
 
 def local_energies(
-    psi: Wavefunction, walkers: Walker, key: Any, dtype: Any = jnp.float64
+    psi: Wavefunction,
+    walkers: Walker,
+    key: Any,
+    dtype: Any = jnp.float64,
+    terms: Sequence[EnergyTerm] | None = None,
 ) -> dict[str, Any]:
     """`local_energy` of many walkers, of as many at once as their tables of pairs allow."""
     count, n = walkers.r.shape[0], psi.system.electrons
     allowed = PAIR_BYTES.get(runtime.settings().device.platform, PAIR_BYTES["gpu"])
     at_once = max(1, allowed // (PAIR_TABLES * 8 * n * n))
     each = (walkers, jax.random.split(key, count))
-    one = lambda walker, key: local_energy(psi, walker, key, dtype)  # noqa: E731
+    one = lambda walker, key: local_energy(psi, walker, key, dtype, terms)  # noqa: E731
     if at_once >= count:
         return jax.vmap(one)(*each)
     return jax.lax.map(lambda entry: one(*entry), each, batch_size=at_once)

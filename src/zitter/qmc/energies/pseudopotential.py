@@ -115,14 +115,18 @@ class NonlocalPseudopotential(EnergyTerm):
         total = portioned_sum(_energies_of_pairs, (psi, walker), self, dtype, pairs)
         return {"pseudopotential_nonlocal": total}
 
-    def transitions(self, psi, opened, seat, key, dtype=jnp.float64):
+    @property
+    def sites(self):
+        return self.cores.overlap
+
+    def reaches(self, place, site):
+        return self.cores.near(place[:, None]).inside[0, site]
+
+    def transitions(self, psi, opened, seat, site, key, dtype=jnp.float64):
         place = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
-        near = self.cores.near(place[:, None])
-        rotation = random_rotations(key, 1)[0]
-        shell = lambda x, kind, inside: self.shell(x, kind, inside, rotation)  # noqa: E731
-        offsets, values = jax.vmap(shell)(near.displacement[0], near.kind[0], near.inside[0])
-        points = place[:, None] + jnp.moveaxis(offsets, 0, 1).reshape(3, -1)
-        values = values.reshape(-1)
+        apart, kind, inside = (x[0, site] for x in self.cores.near(place[:, None]))
+        offsets, values = self.shell(apart, kind, inside, random_rotations(key, 1)[0])
+        points = place[:, None] + offsets
         ratios = jnp.real(self._ratios(psi, opened, seat, points, dtype))
         return Transitions(points, jnp.where(values == 0, 0.0, values * ratios))
 

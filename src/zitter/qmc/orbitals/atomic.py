@@ -20,7 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.points import over_points
+from zitter.qmc.orbitals.points import over_points, points_at_a_time
+
+PARTS = (1, 4, 5)  # numbers for each function: value; slopes; Laplacian
 
 
 class RadialGroup(eqx.Module):
@@ -33,6 +35,11 @@ class RadialGroup(eqx.Module):
     def radials(self, square: Any, order: int) -> tuple[Any, ...]:
         """R at r² (A, M), with R₁ for order 1 and Λ for order 2, each (functions, A, M)."""
 
+    def functions(self, cartesian: bool) -> int:
+        """How many functions all centers have together."""
+        sizes = [n * angular.size(l, cartesian) for l, n in enumerate(self.numbers)]
+        return sum(sizes) * self.centers.shape[0]
+
 
 class Combinations(eqx.Module):
     """Orbitals as combinations of the functions of groups."""
@@ -40,8 +47,33 @@ class Combinations(eqx.Module):
     groups: tuple[RadialGroup, ...]
     coefficients: Any  # (functions, orbitals), in the order of `rows`
     cartesian: bool = eqx.field(static=True)
+    together: tuple[int, ...] = eqx.field(static=True)  # points at a time, by order
 
-    def __call__(self, r: Any, order: int, dtype: Any) -> tuple[Any, ...]:
+    def __init__(self, groups: Sequence[RadialGroup], coefficients: Any, cartesian: bool):
+        self.groups = tuple(groups)
+        self.coefficients = coefficients
+        self.cartesian = cartesian
+        functions = coefficients.shape[0]
+        self.together = tuple(points_at_a_time(parts * functions) for parts in PARTS)
+
+    def values(self, r: Any, dtype: Any) -> Any:
+        """φ (…, orbitals) at r (3, …)."""
+        return self._parts(r, 0, dtype)[0]
+
+    def slopes(self, r: Any, dtype: Any) -> tuple[Any, Any]:
+        """φ (…, orbitals) and ∇φ (3, …, orbitals)."""
+        return self._parts(r, 1, dtype)
+
+    def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
+        """φ, ∇φ and ∇²φ, made in double: in the Laplacian large terms cancel.
+
+        Made in float32, the Laplacian of CO (cc-pVTZ) errs five to eight times as much as by
+        rounding at the end.
+        """
+        value, slope, laplacian = self._parts(r, 2, jnp.float64)
+        return value.astype(dtype), slope.astype(dtype), laplacian.astype(dtype)
+
+    def _parts(self, r: Any, order: int, dtype: Any) -> tuple[Any, ...]:
         """φ (…, orbitals) at r (3, …), with ∇φ (3, …, orbitals) for order 1 and ∇²φ for order 2."""
 
         def evaluate(data: Combinations, r: Any) -> Any:
@@ -51,7 +83,7 @@ class Combinations(eqx.Module):
                 _products(jnp.concatenate(part), coefficients) for part in zip(*tables, strict=True)
             )
 
-        return over_points(evaluate, self, r)
+        return over_points(evaluate, self, r, self.together[order])
 
 
 def _products(rows: Any, coefficients: Any) -> Any:
@@ -131,25 +163,19 @@ def equal_centers(shells: Sequence[tuple[int, int, Hashable]]) -> list[Grouped]:
     return list(groups.values())
 
 
-def placed(
+def standing(
     group: Grouped, starts: Sequence[int], ls: Sequence[int], counts: Sequence[int], cartesian: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where the functions of a group, in the order of `rows`, stand in the basis; their norms.
+) -> list[np.ndarray]:
+    """Where the functions of a group stand in the basis: for each l an array (m, k, center).
 
-    The functions of a shell begin at `starts`, with `counts` radial functions of degree `ls`.
+    The functions of a shell begin at `starts`. The shells of a center have degrees `ls` and
+    `counts` radial functions k.
     """
-    of_degree: dict[int, list[np.ndarray]] = {}
-    for column in zip(*group.shells, strict=True):  # the same shell of all centers
-        l = ls[column[0]]
-        first = np.asarray([starts[place] for place in column])
-        steps = angular.size(l, cartesian) * np.arange(counts[column[0]])
-        inside = np.asarray(angular.places(l, cartesian))
-        of_degree.setdefault(l, []).append(
-            inside[:, None, None] + steps[None, :, None] + first[None, None, :]
-        )
-    places = [np.concatenate(found, axis=1).reshape(-1) for found in of_degree.values()]
-    norms = [
-        np.full(there.size, angular.norm(l, cartesian))
-        for l, there in zip(of_degree, places, strict=True)
-    ]
-    return np.concatenate(places), np.concatenate(norms)
+    none = np.zeros((0, 0, len(group.centers)), int)
+    found = [none] * (1 + max(ls))
+    for i, (l, count) in enumerate(zip(ls, counts, strict=True)):
+        first = np.asarray([starts[shells[i]] for shells in group.shells])
+        steps = angular.size(l, cartesian) * np.arange(count)
+        places = np.asarray(angular.places(l, cartesian))[:, None, None] + steps[:, None] + first
+        found[l] = np.concatenate([found[l], places], axis=1) if found[l].size else places
+    return found

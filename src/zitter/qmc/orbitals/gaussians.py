@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers, placed
+from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers, standing
 from zitter.qmc.orbitals.base import Orbitals
 from zitter.qmc.orbitals.gaussian_basis import GaussianBasis
 
@@ -62,54 +62,59 @@ class Gaussians(Orbitals):
                 "coefficients",
                 f"must have a row for each of the {basis.count} functions, but have {len(given)}",
             )
-        groups, places, norms = grouped(basis)
-        self.combinations = Combinations(groups, norms[:, None] * given[places], basis.cartesian)
+        found = grouped(basis)
+        rows = [
+            angular.norm(l, basis.cartesian) * given[places.reshape(-1)]
+            for functions in found
+            for l, places in enumerate(functions.places)
+        ]
+        groups = tuple(functions.group for functions in found)
+        self.combinations = Combinations(groups, np.concatenate(rows), basis.cartesian)
         self.count = given.shape[1]
         self.is_complex = False
 
     def values(self, r, dtype=jnp.float64):
-        return self.combinations(r, 0, dtype)[0]
+        return self.combinations.values(r, dtype)
 
     def slopes(self, r, dtype=jnp.float64):
-        return self.combinations(r, 1, dtype)
+        return self.combinations.slopes(r, dtype)
 
     def derivatives(self, r, dtype=jnp.float64):
-        return tuple(found.astype(dtype) for found in self.combinations(r, 2, jnp.float64))
+        return self.combinations.derivatives(r, dtype)
 
 
-def grouped(basis: GaussianBasis) -> tuple[tuple[GaussianGroup, ...], np.ndarray, np.ndarray]:
-    """Groups of equal centers; for each function of theirs its place in the basis and its norm."""
+class GroupedFunctions(NamedTuple):
+    """A group, and where its functions stand in the basis: for each l an array (m, k, center)."""
+
+    group: GaussianGroup
+    places: list[np.ndarray]
+
+
+def grouped(basis: GaussianBasis) -> list[GroupedFunctions]:
+    """The functions of a basis by groups of equal centers."""
     shells = basis.shells
-    counts = [shell.contractions for shell in shells]
-    ls = [shell.l for shell in shells]
-    sizes = [n * angular.size(l, basis.cartesian) for n, l in zip(counts, ls, strict=True)]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+    sizes = [s.contractions * angular.size(s.l, basis.cartesian) for s in shells]
+    starts = np.cumsum([0, *sizes]).tolist()
     marks = [
         (s.center, s.l, (s.exponents.tobytes(), s.coefficients.tobytes(), s.contractions))
         for s in shells
     ]
-    groups, places, norms = [], [], []
-    for group in equal_centers(marks):
-        kinds = [shells[place] for place in group.shells[0]]
+    found = []
+    for equal in equal_centers(marks):
+        kinds = [shells[place] for place in equal.shells[0]]
         exponents = np.unique(np.concatenate([kind.exponents for kind in kinds]))
         weights = []
         for kind in kinds:
-            spread = np.zeros((kind.contractions, len(exponents)))
-            where = np.searchsorted(exponents, kind.exponents)
-            np.add.at(spread, (slice(None), where), kind.coefficients.T)
-            weights.append(spread)
-        numbers = [0] * (1 + max(kind.l for kind in kinds))
-        for kind in kinds:
-            numbers[kind.l] += kind.contractions
-        groups.append(
-            GaussianGroup(
-                centers=basis.centers[group.centers],
-                exponents=exponents,
-                weights=np.concatenate(weights),
-                numbers=tuple(numbers),
-            )
+            spread = np.zeros((len(exponents), kind.contractions))
+            np.add.at(spread, np.searchsorted(exponents, kind.exponents), kind.coefficients)
+            weights.append(spread.T)
+        counts = [kind.contractions for kind in kinds]
+        places = standing(equal, starts, [kind.l for kind in kinds], counts, basis.cartesian)
+        group = GaussianGroup(
+            centers=basis.centers[equal.centers],
+            exponents=exponents,
+            weights=np.concatenate(weights),
+            numbers=tuple(table.shape[1] for table in places),
         )
-        there, factors = placed(group, starts, ls, counts, basis.cartesian)
-        places.append(there)
-        norms.append(factors)
-    return tuple(groups), np.concatenate(places), np.concatenate(norms)
+        found.append(GroupedFunctions(group, places))
+    return found

@@ -54,6 +54,11 @@ class System(eqx.Module):
         return sum(self.spins)
 
     @property
+    def extent(self) -> float:
+        """How far electrons diffuse before they forget where they began: DMC takes it to settle."""
+        return 4 * self.length
+
+    @property
     def usual_timestep(self) -> float:
         """A time step of DMC in which electrons diffuse over a small part of `length`."""
         return 0.01 * self.length**2

@@ -17,6 +17,8 @@ from zitter.qmc.systems.base import System
 from zitter.qmc.systems.matter import around, both_spins, matter_energies
 from zitter.qmc.systems.nuclei import Nuclei, Nucleus
 
+VALENCE = 4.0  # bohr: how far the outer electrons of atoms are from one another
+
 
 class Electrons(System):
     """`spins` = (up, down) electrons that repel each other, bound by `nuclei` or other `terms`.
@@ -102,6 +104,11 @@ class Electrons(System):
     @property
     def length(self):
         return float(self.scale)
+
+    @property
+    def extent(self):
+        """Valence electrons are some bohr away from a nucleus, whatever its charge."""
+        return max(4 * self.length, VALENCE) if len(self.charges) else 4 * self.length
 
     @property
     def units(self):

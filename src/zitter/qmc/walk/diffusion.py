@@ -14,7 +14,6 @@ bias of the constant number is undone by the product of the mean weights over a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop
+from zitter import loop
 from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.walk import variational
-from zitter.qmc.walk.dynamics import DriftDiffusion
+from zitter.qmc.walk.branching import comb_indices, weighted
 from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
+from zitter.qmc.walk.localization import Localization, TMoves, is_nonlocal, t_moves
+from zitter.qmc.walk.near_nuclei import drift_diffusion
+from zitter.qmc.walk.pace import check_localization, check_pace, usual_equilibration
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
@@ -50,6 +52,7 @@ class Context(eqx.Module):
     tune: Any  # whether the trial energy follows the walkers
     estimators: tuple[Prepared, ...]
     dtype: Any = eqx.field(static=True)
+    localization: Localization = TMoves()
 
 
 class State(eqx.Module):
@@ -73,6 +76,7 @@ def dmc(
     *,
     steps: int = 10,
     equilibration: int | None = None,
+    localization: Localization | None = None,
     twists: int | Sequence[Sequence[float]] = (),
     estimators: Sequence[Estimator] = (),
     seed: int = 0,
@@ -87,9 +91,11 @@ def dmc(
 
     Each of `blocks` holds `steps` time steps of `timestep`. Before them come a short VMC run and
     `equilibration` blocks; without a number, electrons get the time to diffuse over four times the
-    distance to their neighbours.
+    distance to their neighbours, or over an atom. `localization` says what becomes of nonlocal
+    pseudopotentials: `TMoves()` unless given, `Locality()` or `DeterminantLocality()`.
     """
     timestep = check_pace(psi, timestep, steps, equilibration)
+    localization = check_localization(psi, localization)
     run = Run.checked(
         psi, walkers, blocks, estimators, seed, precision, start, twists, checkpoint,
         checkpoint_every, resume, progress,
@@ -97,18 +103,22 @@ def dmc(
     if equilibration is None:
         equilibration = usual_equilibration(psi, timestep, steps)
     about = ("dmc", timestep, steps, equilibration)
+    nonlocal_name = type(localization).__name__ if is_nonlocal(psi) else None
+    about += (nonlocal_name,) if nonlocal_name else ()
 
     def context(tune: bool) -> Context:
         count = jnp.asarray(steps, jnp.int32)
         tau = jnp.asarray(timestep)
-        return Context(run.psi, tau, count, jnp.asarray(tune), run.estimators, run.dtype)
+        return Context(
+            run.psi, tau, count, jnp.asarray(tune), run.estimators, run.dtype, localization
+        )
 
     advance = run.over_twists(step, counter)
     judge = guard(run)
 
     def equilibrate() -> State:
         warm = loop.drive(
-            advance, context(True), _from_vmc(run, first), equilibration,
+            advance, context(True), _from_vmc(run, first, localization), equilibration,
             label="equilibrating DMC", guard=judge, progress=run.progress,
         )  # fmt: skip
         settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
@@ -126,41 +136,14 @@ def dmc(
         "steps_per_block": steps,
         "equilibration_blocks": equilibration,
         "seconds": outcome.seconds,
+        **({"localization": nonlocal_name} if nonlocal_name else {}),
         "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
     }
     return run.finish(records, weights, outcome.state.walkers, info)
 
 
-def usual_equilibration(psi: Wavefunction, timestep: float, steps: int) -> int:
-    """Blocks in which electrons diffuse over four times the distance to their neighbours."""
-    needed = 16 * psi.system.length**2 / (psi.system.dimension * timestep)
-    return int(min(max(math.ceil(needed / steps), 10), 1000))
-
-
 def counter(state: State) -> Any:
     return state.counts.steps
-
-
-def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
-    """The time step; refuse what `dmc` alone cannot use (no equilibration is its own choice).
-
-    In the longest time step an electron diffuses as far as the next one is away.
-    """
-    checks.instance("psi", psi, Wavefunction)
-    timestep = float(checks.positive("timestep", timestep, "time"))
-    checks.integer("steps", steps, 1)
-    if equilibration is not None:
-        checks.integer("equilibration", equilibration, 1)
-    length, dimension = psi.system.length, psi.system.dimension
-    limit = length**2 / dimension
-    if timestep > limit:
-        raise checks.InputError(
-            "timestep",
-            f"must not exceed {limit:.3g}, in which an electron diffuses over the distance "
-            f"{length:.3g} to its neighbours ({psi.system.usual_timestep:.3g} is usual), "
-            f"but is {timestep:g}",
-        )
-    return timestep
 
 
 def blank_state(vmc: variational.State, trial: Any) -> State:
@@ -178,22 +161,24 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
     )
 
 
-def _from_vmc(run: Run, first: variational.State) -> State:
+def _from_vmc(run: Run, first: variational.State, localization: Localization) -> State:
     """Walkers drawn from |Ψ|², and the trial energy they have."""
     vmc = variational.equilibrated(run, first, 100, 1)
     trial = jnp.asarray(np.mean(np.asarray(vmc.records["energy"])[50:], axis=0))
     every = run.over_twists(_with_energies, counter)
-    return _applied(every, _Bare(run.psi, run.dtype), blank_state(vmc.state, trial))
+    return _applied(every, _Bare(run.psi, localization, run.dtype), blank_state(vmc.state, trial))
 
 
 class _Bare(eqx.Module):
     psi: Wavefunction
+    localization: Localization
     dtype: Any = eqx.field(static=True)
 
 
 def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
     key = jax.random.fold_in(state.key, 1)
-    energies = local_energies(context.psi, state.walkers, key, context.dtype)["energy"]
+    psi, terms = context.psi, context.localization.terms(context.psi)
+    energies = local_energies(psi, state.walkers, key, context.dtype, terms)["energy"]
     return eqx.tree_at(lambda s: s.energies, state, energies), None
 
 
@@ -242,7 +227,12 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
 def _time_step(context: Context, state: State):
     psi, dtype, tau = context.psi, context.dtype, context.timestep
     key, move_key, comb_key, measure_key = jax.random.split(state.key, 4)
-    walkers, tally = sweep(psi, DriftDiffusion(tau), state.walkers, move_key, dtype)
+    dynamics = drift_diffusion(psi.system, tau)
+    walkers, tally = sweep(psi, dynamics, state.walkers, move_key, dtype)
+    moved = tally.accepted
+    if context.localization.moves and is_nonlocal(psi):
+        walkers, gone = t_moves(psi, tau, walkers, jax.random.fold_in(move_key, 1), dtype)
+        moved = moved + gone
     done = state.counts.steps + 1
     walkers = jax.lax.cond(
         done % REFRESH == 0,
@@ -253,19 +243,21 @@ def _time_step(context: Context, state: State):
     electrons = psi.system.electrons
     effective = tau * jnp.sum(tally.diffused_accepted) / jnp.sum(tally.diffused)
     limit = ENERGY_LIMIT * jnp.sqrt(electrons / tau)
-    parts, measured = variational.everything(psi, walkers, context.estimators, measure_key, dtype)
+    parts, measured = variational.everything(
+        psi, walkers, context.estimators, measure_key, dtype, context.localization.terms(psi)
+    )
     energies = parts["energy"]
     held = lambda e: state.trial + jnp.clip(e - state.trial, -limit, limit)  # noqa: E731
     mean = 0.5 * (held(energies) + held(state.energies))
     log_weights = state.log_weights - effective * (mean - state.trial)
-    age = jnp.where(tally.accepted > 0, 0, state.age + 1)
+    age = jnp.where(moved > 0, 0, state.age + 1)
     stuck = age >= STUCK
     log_weights = jnp.where(stuck, -jnp.inf, log_weights)
     count = energies.shape[0]
     grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
     log_weights = log_weights - grown
     weights = jnp.exp(log_weights)
-    record = _weighted(parts, weights)
+    record = weighted(parts, weights)
     record |= variational.reduced(context.estimators, measured, weights / jnp.sum(weights))
     population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
     # Stuck walkers are replaced at once; if all are, the guard ends the run.
@@ -296,21 +288,3 @@ def _time_step(context: Context, state: State):
         walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
     )
     return state, record, grown
-
-
-def _weighted(values: dict[str, Any], weights: Any) -> dict[str, Any]:
-    shares = weights / jnp.sum(weights)
-    record = {name: jnp.tensordot(shares, value, 1) for name, value in values.items()}
-    record["variance"] = jnp.sum(shares * (values["energy"] - record["energy"]) ** 2)
-    return record
-
-
-def comb_indices(key: Any, weights: Any) -> Any:
-    """Which walkers survive: each appears weight/mean times, rounded up or down at random.
-
-    One uniform number places all teeth of the comb, which makes the least noise.
-    """
-    count = weights.shape[0]
-    edges = jnp.cumsum(weights) / jnp.sum(weights)
-    teeth = (jnp.arange(count) + jax.random.uniform(key, (), jnp.float64)) / count
-    return jnp.minimum(jnp.searchsorted(edges, teeth), count - 1).astype(jnp.int32)

@@ -13,9 +13,10 @@ class Dynamics(eqx.Module):
     """How a step is proposed and judged."""
 
     drifts: eqx.AbstractClassVar[bool]
+    uniforms: ClassVar[int] = 0  # random numbers in (0, 1) it takes beside the noise
 
     @abc.abstractmethod
-    def propose(self, old: Any, gradient: Any, noise: Any) -> Any:
+    def propose(self, old: Any, gradient: Any, noise: Any, uniform: Any = None) -> Any:
         """The new position from the old, ∇_i ln|Ψ| there (None without drift) and normal noise."""
 
     @abc.abstractmethod
@@ -29,7 +30,7 @@ class GaussianSteps(Dynamics):
     width: Any
     drifts: ClassVar[bool] = False
 
-    def propose(self, old, gradient, noise):
+    def propose(self, old, gradient, noise, uniform=None):
         return old + self.width * noise
 
     def log_acceptance(self, old, new, gradient_old, gradient_new, log_ratio):
@@ -52,7 +53,7 @@ class DriftDiffusion(Dynamics):
         # (√(1+2s) − 1)/s without cancellation for small s.
         return gradient * 2 / (jnp.sqrt(1 + 2 * square) + 1)
 
-    def propose(self, old, gradient, noise):
+    def propose(self, old, gradient, noise, uniform=None):
         return old + self.timestep * self.drift(gradient) + jnp.sqrt(self.timestep) * noise
 
     def log_acceptance(self, old, new, gradient_old, gradient_new, log_ratio):

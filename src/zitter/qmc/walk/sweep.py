@@ -33,6 +33,7 @@ class Offers(NamedTuple):
 
     noise: Any  # (K, walkers, d)
     chance: Any  # (K, walkers)
+    uniform: Any  # (K, walkers, those the dynamics takes)
 
 
 def sweep(
@@ -47,9 +48,11 @@ def sweep(
         tally, key = carry
         key, noise_key, chance_key = jax.random.split(key, 3)
         k = block.electrons.shape[0]
+        more = jax.random.fold_in(chance_key, 1)
         offers = Offers(
             jax.random.normal(noise_key, (k, count, dimension), jnp.float64),
             jax.random.uniform(chance_key, (k, count), jnp.float64, 1e-300, 1.0),
+            jax.random.uniform(more, (k, count, dynamics.uniforms), jnp.float64, 1e-300, 1.0),
         )
         walkers, this = one_block(psi, dynamics, walkers, block, offers, dtype)
         return (jax.tree.map(jnp.add, tally, this), key), walkers
@@ -68,14 +71,14 @@ def move_in_turn(psi, dynamics, walkers: Any, block: Block, offers: Offers, dtyp
 
     def offer(carry, entry):
         opened, tally = carry
-        place, electron, may, noise, chance = entry
+        place, electron, may, mine = entry
         seat = Seat(place, electron, block.spin)
-        one = lambda o, n, c: offer_move(psi, dynamics, o, seat, may, n, c, dtype)  # noqa: E731
-        opened, this = jax.vmap(one)(opened, noise, chance)
+        one = lambda o, n, c, u: offer_move(psi, dynamics, o, seat, may, n, c, dtype, u)  # noqa: E731
+        opened, this = jax.vmap(one)(opened, *mine)
         return (opened, jax.tree.map(jnp.add, tally, this)), None
 
     places = jnp.arange(block.electrons.shape[0])
-    entries = (places, block.electrons, block.allowed, offers.noise, offers.chance)
+    entries = (places, block.electrons, block.allowed, offers)
     carry = (opened, no_tally(walkers.r.shape[0]))
     (opened, tally), _ = jax.lax.scan(offer, carry, entries)
     return jax.vmap(lambda w, o: psi.close(w, o, block))(walkers, opened), tally
@@ -110,12 +113,13 @@ def offer_move(
     noise: Any,
     chance: Any,
     dtype: Any,
+    uniform: Any = None,
 ) -> tuple[Any, Tally]:
     """One proposed move of one walker."""
     old = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 1, keepdims=False)
     before = psi.gradient(opened, seat, dtype) if dynamics.drifts else None
     # An empty seat has no gradient, and what is not a number must not get into Ψ's tables.
-    new = jnp.where(may, dynamics.propose(old, before, noise), old)
+    new = jnp.where(may, dynamics.propose(old, before, noise, uniform), old)
     ratio = psi.ratio(opened, seat, new, dynamics.drifts, dtype)
     quotient = dynamics.log_acceptance(old, new, before, ratio.gradient, ratio.log)
     crossed = jnp.zeros((), bool)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime
-from zitter.qmc.energies import local_energies
+from zitter.qmc.energies import EnergyTerm, local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
@@ -215,10 +215,15 @@ def reduced(estimators: Sequence[Prepared], measured: dict[str, Any], shares: An
 
 
 def everything(
-    psi: Wavefunction, walkers: Any, estimators: Sequence[Prepared], key: Any, dtype: Any
+    psi: Wavefunction,
+    walkers: Any,
+    estimators: Sequence[Prepared],
+    key: Any,
+    dtype: Any,
+    terms: Sequence[EnergyTerm] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parts of the local energy and what the estimators find, for each walker."""
-    parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype)
+    parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype, terms)
     keys = jax.random.split(key, walkers.r.shape[0])
     measured = {}
     for estimator in estimators:
