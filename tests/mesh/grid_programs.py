@@ -45,7 +45,7 @@ def step(count: int, shape: tuple[int, ...], order) -> dict:
         state = method.init(H, psi, 0.0, 0.01)
         return method.step(H, psi, 0.0, 0.01, state)[0]
 
-    place = None if mesh is None else basis.slabs.sharding()
+    place = None if basis.slabs is None else basis.slabs.sharding()
     shapes = (
         jax.ShapeDtypeStruct(basis.shape, dtype, sharding=place)
         for dtype in (jnp.float64, jnp.complex128)

@@ -119,7 +119,7 @@ class Slabs(Layout):
         """The planes of the other end, which do not lie where padded slabs meet: both ends are
         handed to all devices."""
         n, first = self.whole[0], jax.lax.axis_index(self.axis) * self.share
-        place = np.concatenate([np.arange(p), np.arange(n - p, n)]) - first
+        place = jnp.asarray(np.concatenate([np.arange(p), np.arange(n - p, n)])) - first
         mine = (place >= 0) & (place < self.share)
         planes = jnp.where(column(mine, slab), slab[jnp.clip(place, 0, self.share - 1)], 0)
         planes = jax.lax.psum(planes, self.axis)
