@@ -190,6 +190,20 @@ def test_orbitals_must_hold_the_electrons(tmp_path):
     assert "must hold the 2 electrons" in refused(charged)
 
 
+def test_a_basis_without_its_pseudopotential_is_told(tmp_path):
+    """PySCF puts six electrons of carbon into functions for four, without a word."""
+
+    def without_ecp(file):
+        mol = json.loads(file["mol"][()])
+        mol["_atm"][0][0], mol["_ecp"] = 6, {}
+        changed_mol(**mol)(file)
+        file["scf/mo_occ"][4] = 2.0
+
+    path = edited(tmp_path, "carbon-rohf", without_ecp)
+    with pytest.warns(UserWarning, match="C has all its electrons, but s functions"):
+        assert zt.qmc.from_pyscf(path, cusp=False).system.nuclei.charges.tolist() == [6]
+
+
 def test_fractional_occupations_are_refused(tmp_path):
     path = edited(tmp_path, "lih", lambda file: file["scf/mo_occ"].__setitem__(1, 1.5))
     assert "orbital 1 holds 1.5 electrons" in refused(path)

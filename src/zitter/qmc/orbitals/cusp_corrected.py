@@ -109,6 +109,8 @@ def cusp_corrected(gaussians: Gaussians, nuclei: Nuclei) -> CuspCorrected:
     checks.instance("gaussians", gaussians, Gaussians)
     parts = s_parts(gaussians)
     bare = np.flatnonzero(nuclei.bare)
+    if not bare.size:
+        return CuspCorrected(gaussians, _patches([], [], gaussians.count))
     positions, charges = nuclei.positions[bare], nuclei.charges[bare]
     at_nuclei = np.asarray(eqx.filter_jit(gaussians.values)(positions.T))
     kept, rows = [], []
@@ -142,7 +144,7 @@ def s_parts(gaussians: Gaussians) -> list[tuple[np.ndarray, SPart]]:
     for entry in gaussians.combinations.groups:
         group = checks.instance("gaussians", entry, GaussianGroup)
         centers, number = group.centers.shape[0], group.numbers[0]
-        rows = table[first : first + number * centers].reshape(number, centers, -1)
+        rows = table[first : first + number * centers].reshape(number, centers, table.shape[1])
         first += group.functions(gaussians.combinations.cartesian)
         sums = np.einsum("kp,kaj->apj", group.weights[:number], rows)
         used = np.any(group.weights[:number] != 0, axis=0)
