@@ -8,12 +8,27 @@ import numpy as np
 
 import zitter as zt
 from mesh import devices
-from zitter import runtime
+from zitter import runtime, solve
 from zitter.hamiltonian import Hamiltonian
 
 
-def main(counts: list[int], shape: list[int], orders: list) -> list[dict]:
+def main(counts: list[int], shape: list[int], orders) -> list[dict]:
+    if orders == "run":
+        return [estimate(n, tuple(shape)) for n in counts]
     return [step(n, tuple(shape), order) for order in orders for n in counts]
+
+
+def estimate(count: int, shape: tuple[int, ...]) -> dict:
+    """What a whole run would take on each device, as `--dry-run` tells."""
+    zt.configure(mesh={"space": count})
+    grid = zt.Grid(shape, 0.4, "periodic")
+    pulse = zt.SineSquared(amplitude=0.1, frequency=1.0, cycles=1)
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb(), zt.LengthGauge(pulse)])
+    H = zt.discretize(model, grid)
+    plan = solve.prepare(
+        H, jnp.complex128, (0.0, 1.0), 0.02, zt.SplitOperator(), [zt.Norm(), zt.Dipole()]
+    )
+    return {"devices": count, "bytes": plan.memory()}
 
 
 def step(count: int, shape: tuple[int, ...], order) -> dict:
@@ -30,7 +45,7 @@ def step(count: int, shape: tuple[int, ...], order) -> dict:
         state = method.init(H, psi, 0.0, 0.01)
         return method.step(H, psi, 0.0, 0.01, state)[0]
 
-    place = None if mesh is None else basis.slabs.sharding()
+    place = None if basis.slabs is None else basis.slabs.sharding()
     shapes = (
         jax.ShapeDtypeStruct(basis.shape, dtype, sharding=place)
         for dtype in (jnp.float64, jnp.complex128)

@@ -111,9 +111,24 @@ def test_a_split_step_exchanges_two_slabs_and_a_stencil_its_outermost_planes():
 
 @pytest.mark.multiprocess
 def test_memory_of_a_step_falls_with_the_number_of_devices():
-    """Only compiled, at 512³: 2 GiB for ψ alone."""
-    for order in ("spectral", 2):
-        rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [512, 512, 512], [order])
-        for row in rows:
-            share = rows[0]["bytes"] / row["bytes"] / row["devices"]
-            assert 0.85 < share < 1.15, row
+    """Only compiled, at 512³: 2 GiB for ψ alone.
+
+    On CPUs an all-to-all keeps what it sends and receives piece by piece, 0.9 slabs more than a
+    transform on one device; on two devices and more the memory falls as it should.
+    """
+    for order, extra in (("spectral", 1.27), (2, 1.02)):
+        one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [512, 512, 512], [order])
+        for row in (two, *rows):
+            assert 0.85 < two["bytes"] * 2 / row["bytes"] / row["devices"] < 1.15, row
+            assert row["bytes"] < extra * one["bytes"] / row["devices"], row
+
+
+@pytest.mark.multiprocess
+def test_the_memory_estimate_of_a_run_falls_with_the_number_of_devices():
+    """All of the loop: ψ before and after, V, and what a step needs. That is 4.5 states on one
+    device; on CPUs the exchanges take two slabs more, and no more on more devices.
+    """
+    one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [48, 40, 40], "run")
+    for row in (two, *rows):
+        assert 0.95 < two["bytes"] * 2 / row["bytes"] / row["devices"] < 1.05, row
+        assert row["bytes"] < 1.5 * one["bytes"] / row["devices"], row

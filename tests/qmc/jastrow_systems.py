@@ -68,7 +68,7 @@ def solid() -> Ions:
 SYSTEMS = {"molecule": molecule, "solid": solid}
 
 
-def random_jastrow(system: System, terms: list, seed: int = 0) -> Jastrow:
+def random_jastrow(system: System, terms: list, seed: int = 0) -> Any:
     """All parameters, free cutoffs among them, moved by random numbers."""
     jastrow = Jastrow(system, terms)
     noise = jax.random.normal(jax.random.PRNGKey(seed), jastrow.parameters.shape, jnp.float64)

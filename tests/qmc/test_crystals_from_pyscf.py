@@ -131,6 +131,6 @@ def test_orbitals_of_both_spins_come_first():
 def test_vmc_of_a_determinant_gives_hartree_fock(name, error):
     """Per primitive cell, within 3σ; `error` is what so short a run leaves."""
     psi = zt.qmc.from_pyscf(chkfile(name))
-    out = zt.qmc.vmc(psi, walkers=256, blocks=100, seed=3)
+    out = zt.qmc.vmc(psi, walkers=256, blocks=400, seed=3)
     assert out.energy_error < error
     assert agrees(out, NUMBERS[name])

@@ -8,6 +8,8 @@ import types
 from typing import Any
 
 import h5py
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from pyscf_files import NUMBERS, against_samples, agrees, chkfile
@@ -23,7 +25,7 @@ from zitter.qmc.systems.pseudopotentials import GaussianSum, Pseudopotential
 )
 def test_psi_is_that_of_pyscf(name):
     """RHF, ROHF and UHF: values and Laplacians as PySCF evaluates them, up to s … f functions."""
-    psi = zt.qmc.from_pyscf(chkfile(name))
+    psi = zt.qmc.from_pyscf(chkfile(name), cusp=False)
     log, kinetic = against_samples(psi, name)
     np.testing.assert_allclose(log, 0, atol=1e-8)  # numbers are kept to 1e-9
     np.testing.assert_allclose(kinetic, 0, atol=1e-7)
@@ -32,7 +34,7 @@ def test_psi_is_that_of_pyscf(name):
 @pytest.mark.parametrize("name", ["beryllium-cas", "nitrogen-cas"])
 def test_cas_has_all_determinants_with_their_signs(name):
     """Strings of both spins differ in nitrogen, with four electrons up and one down."""
-    psi = zt.qmc.from_pyscf(chkfile(name), smallest=1e-9)
+    psi = zt.qmc.from_pyscf(chkfile(name), smallest=1e-9, cusp=False)
     log, kinetic = against_samples(psi, name)
     np.testing.assert_allclose(log, 0, atol=1e-7)  # PySCF's own list ends at 1e-9
     np.testing.assert_allclose(kinetic, 0, atol=1e-6)
@@ -83,7 +85,7 @@ def test_an_object_and_its_chkfile_give_the_same(name):
         text = contents["mol"][()].decode()
         group = {key: item[()] for key, item in contents["scf"].items()}
     live = types.SimpleNamespace(mol=types.SimpleNamespace(dumps=lambda: text), **group)
-    both = [zt.qmc.from_pyscf(source) for source in (live, chkfile(name))]
+    both = [zt.qmc.from_pyscf(source, cusp=False) for source in (live, chkfile(name))]
     for psi in both:
         log, _ = against_samples(psi, name)
         np.testing.assert_allclose(log, 0, atol=1e-8)
@@ -93,9 +95,24 @@ def test_an_object_and_its_chkfile_give_the_same(name):
 def test_minority_spin_up_is_turned_around(tmp_path):
     """PySCF takes spin = −1; ours have at least as many electrons up."""
     path = edited(tmp_path, "lithium-uhf", lambda file: _swap(file["scf"]))
-    psi = zt.qmc.from_pyscf(path)
+    psi = zt.qmc.from_pyscf(path, cusp=False)
     assert psi.system.spins == (2, 1)
     np.testing.assert_allclose(against_samples(psi, "lithium-uhf")[0], 0, atol=1e-8)
+
+
+def test_bare_nuclei_get_their_cusps():
+    """(1/Ψ) ∂Ψ/∂r = −Z at the nucleus of helium, where Gaussian functions have no slope at all."""
+    slopes = []
+    for cusp in (True, False):
+        psi = zt.qmc.from_pyscf(chkfile("helium"), cusp=cusp)
+        walker = psi.start(jnp.array([[1e-5, 0.5], [0.0, 0.4], [0.0, -0.3]]))
+        slopes.append(float(psi.derivatives(walker).gradient[0, 0]))
+    assert abs(slopes[0] + 2) < 1e-3
+    assert abs(slopes[1]) < 1e-2
+    # Pseudopotentials ask for none.
+    with_ecp = zt.qmc.from_pyscf(chkfile("h2-pbe"))
+    plain = zt.qmc.from_pyscf(chkfile("h2-pbe"), cusp=False)
+    assert jax.tree.structure(with_ecp) == jax.tree.structure(plain)
 
 
 @pytest.mark.slow
@@ -105,7 +122,7 @@ def test_minority_spin_up_is_turned_around(tmp_path):
 )
 def test_vmc_of_a_determinant_gives_hartree_fock(name, error):
     """Within 3σ; `error` is what so short a run leaves."""
-    psi = zt.qmc.from_pyscf(chkfile(name))
+    psi = zt.qmc.from_pyscf(chkfile(name), cusp=False)
     out = zt.qmc.vmc(psi, walkers=512, blocks=200, seed=3)
     assert out.energy_error < error
     assert agrees(out, NUMBERS[name])
@@ -171,6 +188,20 @@ def test_orbitals_must_hold_the_electrons(tmp_path):
     assert "holds 2" in refused(path)
     charged = edited(tmp_path, "lih", changed_mol(charge=2))
     assert "must hold the 2 electrons" in refused(charged)
+
+
+def test_a_basis_without_its_pseudopotential_is_told(tmp_path):
+    """PySCF puts six electrons of carbon into functions for four, without a word."""
+
+    def without_ecp(file):
+        mol = json.loads(file["mol"][()])
+        mol["_atm"][0][0], mol["_ecp"] = 6, {}
+        changed_mol(**mol)(file)
+        file["scf/mo_occ"][4] = 2.0
+
+    path = edited(tmp_path, "carbon-rohf", without_ecp)
+    with pytest.warns(UserWarning, match="C has all its electrons, but s functions"):
+        assert zt.qmc.from_pyscf(path, cusp=False).system.nuclei.charges.tolist() == [6]
 
 
 def test_fractional_occupations_are_refused(tmp_path):

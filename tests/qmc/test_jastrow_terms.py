@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,7 +13,7 @@ from jastrow_systems import NUCLEI, SYSTEMS, molecule, places, random_jastrow, s
 from walker_programs import begin, scattered
 
 from zitter import checks
-from zitter.qmc import Chi, ElectronGas, Electrons, F, Nodeless, Nucleus, SlaterJastrow, U
+from zitter.qmc import Chi, ElectronGas, Electrons, F, Nodeless, Nucleus, Q, SlaterJastrow, U
 from zitter.qmc.jastrow import Jastrow, Move, Moves
 from zitter.qmc.jastrow.f_constraints import free_tensors
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
@@ -20,7 +22,7 @@ from zitter.qmc.walk.sweep import sweep
 KEY = jax.random.PRNGKey(0)
 TERMS = {
     "molecule": [U(order=4), Chi(order=4), F(2, 3)],
-    "solid": [U(order=3), Chi(order=3, by_spin=True, cusp=True), F(3, 2)],
+    "solid": [U(order=3), Chi(order=3, by_spin=True, cusp=True), F(3, 2), Q(2)],
 }
 
 
@@ -157,7 +159,7 @@ def test_cutoffs_without_a_cell_are_parameters():
         *("jastrow_0_u", "jastrow_0_u_cutoff", "jastrow_1_chi", "jastrow_1_chi_cutoff")
     }
     # Each entry of the vector is where its name says.
-    moved = free.with_parameters(jnp.arange(free.parameters.size, dtype=float))
+    moved: Any = free.with_parameters(jnp.arange(free.parameters.size, dtype=float))
     assert float(moved.terms[0].length) == 6
     assert float(moved.terms[1].length) == free.parameters.size - 1
     np.testing.assert_array_equal(moved.parameters, np.arange(free.parameters.size))
@@ -199,6 +201,7 @@ def test_parameters_and_cutoffs_survive_a_file(tmp_path, hydrogen):
         (lambda: Jastrow(solid(), [Chi(cutoff=9.0)]), r"jastrow.0.cutoff: must not exceed .* is 9"),
         (lambda: Jastrow(ElectronGas(14, 1.0), [F()]), "must not hold F .* without nuclei"),
         (lambda: Jastrow(solid(), [F(cutoff=2.0)]), r"must not exceed 0.5 of the radius .* is 2"),
+        (lambda: Jastrow(molecule(), [Q()]), "must not hold Q for a system that is no crystal"),
         (lambda: F(1, 3), "electron_nucleus: must be at least 2, but is 1"),
         (lambda: Chi(order=1), "order: must be at least 2, but is 1"),
         (lambda: Chi(smoothness=1), "smoothness: must be at least 2, but is 1"),

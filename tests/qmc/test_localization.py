@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,12 +14,14 @@ from scipy.linalg import eigh_tridiagonal
 from walker_programs import begin, local_energies
 
 from zitter import checks
+from zitter.config.objects import Builder, classes
 from zitter.qmc import (
     Crystal,
     DeterminantLocality,
     ElectronGas,
     Electrons,
     Locality,
+    Localization,
     Nucleus,
     PlainWavefunction,
     PlaneWaves,
@@ -196,6 +200,16 @@ def test_time_to_settle_follows_the_valence_electrons():
     assert neon.usual_timestep == pytest.approx(1e-4)
     gas = ElectronGas(2, 3.0)
     assert gas.extent == pytest.approx(4 * gas.length)
+
+
+def test_files_choose_a_localization_by_name():
+    """`localization = { type = "TMoves" }` in a section [dmc]."""
+    assert set(classes(Localization)) == {"DeterminantLocality", "Locality", "TMoves"}
+    builder = Builder({}, Path())
+    found = builder.arguments(
+        "dmc", {"timestep": 0.01, "localization": {"type": "Locality"}}, dmc, "[dmc]", {"psi"}
+    )
+    assert isinstance(found["localization"], Locality)
 
 
 def test_localization_that_cannot_work_is_refused(blob):

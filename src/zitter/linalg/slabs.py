@@ -18,10 +18,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from zitter import checks
-from zitter.linalg.layouts import Layout, column
+from zitter.linalg.layouts import Layout, column, placed
 
 AxisMap = Callable[..., jax.Array]  # (array, axes, *shared) → the array changed along these axes
 
@@ -65,13 +65,20 @@ class Slabs(Layout):
     def turn(self, slab: jax.Array) -> jax.Array:
         """Some of the first axis and all of the second → all of the first, some of the second."""
         slab = _padded(slab, 1, self._turned_rows)
-        slab = jax.lax.all_to_all(slab, self.axis, 1, 0, tiled=True)
-        return slab[: self.whole[0]]
+        parts = slab.reshape(self.share, self.devices, -1, *slab.shape[2:])
+        # What goes to one device lies together: the exchange itself then copies nothing.
+        parts = self._exchanged(jnp.moveaxis(parts, 1, 0))
+        return parts.reshape(self.shape[0], *parts.shape[2:])[: self.whole[0]]
 
     def turn_back(self, slab: jax.Array) -> jax.Array:
         slab = _padded(slab, 0, self.shape[0])
-        slab = jax.lax.all_to_all(slab, self.axis, 0, 1, tiled=True)
-        return slab[:, : self.whole[1]]
+        parts = self._exchanged(slab.reshape(self.devices, self.share, *slab.shape[1:]))
+        parts = jnp.moveaxis(parts, 0, 1)
+        return parts.reshape(self.share, -1, *slab.shape[2:])[:, : self.whole[1]]
+
+    def _exchanged(self, parts: jax.Array) -> jax.Array:
+        """One part to each device, and one from each."""
+        return jax.lax.all_to_all(parts, self.axis, 0, 0, tiled=True)
 
     @property
     def _turned_rows(self) -> int:
@@ -82,7 +89,8 @@ class Slabs(Layout):
         """Values along one axis, as long as that axis is after `forward`."""
         if axis != 1 or self._turned_rows == self.whole[1]:
             return row
-        return jnp.pad(row, (0, self._turned_rows - self.whole[1]), mode="edge")
+        row = jnp.pad(row, (0, self._turned_rows - self.whole[1]), mode="edge")
+        return placed(row, NamedSharding(self.mesh, PartitionSpec()))  # short: whole everywhere
 
     # Differences.
 
@@ -111,7 +119,7 @@ class Slabs(Layout):
         """The planes of the other end, which do not lie where padded slabs meet: both ends are
         handed to all devices."""
         n, first = self.whole[0], jax.lax.axis_index(self.axis) * self.share
-        place = np.concatenate([np.arange(p), np.arange(n - p, n)]) - first
+        place = jnp.asarray(np.concatenate([np.arange(p), np.arange(n - p, n)])) - first
         mine = (place >= 0) & (place < self.share)
         planes = jnp.where(column(mine, slab), slab[jnp.clip(place, 0, self.share - 1)], 0)
         planes = jax.lax.psum(planes, self.axis)

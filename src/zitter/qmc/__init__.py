@@ -9,7 +9,7 @@ Positions are components first inside this package: r (d, N) for a walker, (walk
 """
 
 from zitter.qmc.averages import average_runs
-from zitter.qmc.bridges import from_pyscf, from_trexio, pseudopotential
+from zitter.qmc.bridges import from_pwscf, from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.energies import (
@@ -36,7 +36,7 @@ from zitter.qmc.estimators import (
 )
 from zitter.qmc.extrapolation import extrapolate
 from zitter.qmc.finite_size import FiniteSize, finite_size
-from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, U
+from zitter.qmc.jastrow import Change, Chi, F, H, JastrowTerm, P, PreparedTerm, Q, U
 from zitter.qmc.optimizers import (
     LinearMethod,
     Optimization,
@@ -49,6 +49,7 @@ from zitter.qmc.orbitals import (
     BlipFilter,
     Blips,
     BlochGaussians,
+    CuspCorrected,
     GaussianBasis,
     Gaussians,
     GaussianShell,
@@ -59,7 +60,10 @@ from zitter.qmc.orbitals import (
     Orbitals,
     PlaneWaves,
     RealParts,
+    SlaterShell,
+    SlaterTypes,
     blips_from_plane_waves,
+    cusp_corrected,
     to_blips,
 )
 from zitter.qmc.plain import PlainWavefunction
@@ -95,6 +99,7 @@ __all__ = [
     "CoulombEnergy",
     "Crystal",
     "CrystalEnergy",
+    "CuspCorrected",
     "Density",
     "DeterminantLocality",
     "Determinants",
@@ -135,12 +140,15 @@ __all__ = [
     "PlaneWaves",
     "PreparedTerm",
     "Pseudopotential",
+    "Q",
     "Radial",
     "RadialDensity",
     "RadialTable",
     "RealParts",
     "Samples",
     "SlaterJastrow",
+    "SlaterShell",
+    "SlaterTypes",
     "StochasticReconfiguration",
     "StructureFactor",
     "System",
@@ -154,10 +162,12 @@ __all__ = [
     "average_runs",
     "blips_from_plane_waves",
     "closed_shells",
+    "cusp_corrected",
     "dmc",
     "equilibration",
     "extrapolate",
     "finite_size",
+    "from_pwscf",
     "from_pyscf",
     "from_trexio",
     "madelung",

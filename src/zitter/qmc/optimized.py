@@ -24,6 +24,7 @@ class Stage:
     errors: np.ndarray
     variances: np.ndarray
     variance_errors: np.ndarray
+    verdict: str = ""
 
     def summary(self) -> str:
         lines = [f"{self.method}", f"  iteration  energy ({self.units})    variance (hartree²)"]
@@ -32,7 +33,7 @@ class Stage:
             mark = "  ← taken" if index == self.best else ""
             shown = with_error(energy, error)
             lines.append(f"  {index:<10} {shown:<26} {with_error(variance, spread)}{mark}")
-        return "\n".join(lines)
+        return "\n".join([*lines, f"  {self.verdict}"] if self.verdict else lines)
 
 
 # The arrays of a stage, with their units; energies are in the system's.
@@ -63,6 +64,7 @@ class Optimized(Result):
             "energy_error": last.errors[last.best],
             "units": last.units,
             "variance": last.variances[last.best],
+            "verdict": last.verdict,
             "parameters": {name: v.data.tolist() for name, v in self.parameters.items()},
             "info": self.info,
         }
@@ -86,7 +88,8 @@ class Optimized(Result):
                 label = f"stage_{index}_{name}"
                 dims = (f"stage_{index}_iteration",)
                 variables[label] = io.Variable(getattr(stage, name), dims, unit or stage.units)
-            told.append({"method": stage.method, "units": stage.units, "best": stage.best})
+            names = ("method", "units", "best", "verdict")
+            told.append({name: getattr(stage, name) for name in names})
         attributes = {"kind": self.kind, "info": self.info, "input": self.input}
         return io.Dataset(variables, attributes | {"stages": json.dumps(told)})
 
@@ -95,7 +98,10 @@ class Optimized(Result):
         stages = []
         for index, told in enumerate(json.loads(data.attributes["stages"])):
             courses = [data.variables[f"stage_{index}_{name}"].data for name in _COURSES]
-            stages.append(Stage(told["method"], told["units"], told["best"], *courses))
+            # Older files have no verdict.
+            verdict = told.get("verdict", "")
+            told = told["method"], told["units"], told["best"]
+            stages.append(Stage(*told, *courses, verdict=verdict))
         parameters = {k: v for k, v in data.variables.items() if not k.startswith("stage_")}
         info = json.loads(data.attributes["info"])
         return cls(parameters, stages, info, str(data.attributes.get("input", "")))

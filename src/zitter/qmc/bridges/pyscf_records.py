@@ -12,6 +12,7 @@ import ast
 import dataclasses
 import itertools
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,12 @@ def calculation(tables: Tables, smallest: float) -> Calculation:
         count = tables.active.core + tables.active.orbitals
         coefficients = [[c[:, :count] for c in coefficients[0]]]
     found = Calculation(
-        tables.name, tuple(_nuclei(mol)), basis, coefficients, occupations, expansion=expansion
+        tables.name,
+        tuple(_nuclei(mol, basis)),
+        basis,
+        coefficients,
+        occupations,
+        expansion=expansion,
     )
     k_points = tables.k_points
     if k_points is not None:
@@ -89,7 +95,7 @@ def _basis(mol: dict[str, Any]) -> GaussianBasis:
     return GaussianBasis(_centers(mol), shells, bool(mol.get("cart", False)))
 
 
-def _nuclei(mol: dict[str, Any]) -> list[Nucleus]:
+def _nuclei(mol: dict[str, Any], basis: GaussianBasis) -> list[Nucleus]:
     """All atoms but ghosts, which have functions and no charge."""
     found = []
     rows = zip(mol["_atom"], mol["_atm"], _centers(mol), strict=True)
@@ -99,10 +105,32 @@ def _nuclei(mol: dict[str, Any]) -> list[Nucleus]:
             continue
         table = _of_atom(mol["_ecp"], label)
         potential = None
-        if table is not None:
+        if table is None:
+            _warn_of_valence_functions(symbol, atom[0], center, basis)
+        else:
             potential = gaussian_potential(atom[0], table[1], _set_name(mol, label))
         found.append(Nucleus(atom[0], center, symbol, potential))
     return found
+
+
+def _warn_of_valence_functions(
+    symbol: str, charge: float, center: np.ndarray, basis: GaussianBasis
+) -> None:
+    """Say where functions cannot describe a 1s shell, as PySCF takes any basis without its ECP.
+
+    Even STO-3G has exponents of 1.8 Z² and more; those for valence electrons end far below Z².
+    """
+    here = [
+        np.max(shell.exponents)
+        for shell in basis.shells
+        if shell.l == 0 and np.allclose(basis.centers[shell.center], center)
+    ]
+    if charge > 2 and here and max(here) < 1.5 * charge**2:
+        warnings.warn(
+            f"{symbol} has all its electrons, but s functions with exponents up to {max(here):g} "
+            "only: they seem to be made for a pseudopotential that the orbitals do not have",
+            stacklevel=2,
+        )
 
 
 def element(label: str) -> str:

@@ -15,6 +15,7 @@ from zitter.qmc.slater_jastrow import SlaterJastrow
 def from_pyscf(
     file: Any,
     jastrow: Sequence[JastrowTerm] = (),
+    cusp: bool = True,
     pseudopotentials: str | Mapping[str, Any] | None = None,
     smallest: float = 1e-4,
     supercell: Sequence[Any] | None = None,
@@ -30,6 +31,8 @@ def from_pyscf(
     with its CI vector (`mc.chk_ci = True` puts it into chkfiles), of which determinants with
     coefficients from `smallest` on are kept.
 
+    Orbitals of molecules get the right `cusp` at nuclei without a pseudopotential.
+
     Of a cell KRHF, KROHF, KUHF and density functionals at a mesh of k-points make orbitals of the
     supercell n1 × n2 × n3, at the mesh's offset; energies are per primitive cell. `supercell`,
     three numbers or 3 × 3 of them, and `twist`, in its reciprocal vectors, choose among more
@@ -43,5 +46,5 @@ def from_pyscf(
         psi = zt.qmc.from_pyscf("h2.chk", jastrow=[zt.qmc.U(order=8)])
     """
     calculation = pyscf_records.calculation(chkfiles.tables(file), smallest)
-    choices = Choices(supercell, twist, blips, quadrature, delay)
+    choices = Choices(cusp, supercell, twist, blips, quadrature, delay)
     return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

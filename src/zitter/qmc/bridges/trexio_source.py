@@ -16,6 +16,7 @@ from zitter.qmc.slater_jastrow import SlaterJastrow
 def from_trexio(
     file: Any,
     jastrow: Sequence[JastrowTerm] = (),
+    cusp: bool = True,
     pseudopotentials: str | Mapping[str, Any] | None = None,
     smallest: float = 1e-4,
     quadrature: int = 12,
@@ -31,6 +32,5 @@ def from_trexio(
         psi = zt.qmc.from_trexio("co.trexio.h5", jastrow=[zt.qmc.U(order=8)])
     """
     calculation = trexio_records.calculation(Path(file), smallest)
-    return wavefunction(
-        agreed(calculation, pseudopotentials), jastrow, Choices(quadrature=quadrature, delay=delay)
-    )
+    choices = Choices(cusp, quadrature=quadrature, delay=delay)
+    return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

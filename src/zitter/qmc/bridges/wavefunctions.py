@@ -13,7 +13,7 @@ from zitter.qmc.bridges import periodic
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons, filled
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.jastrow import JastrowTerm
-from zitter.qmc.orbitals import Gaussians
+from zitter.qmc.orbitals import Gaussians, cusp_corrected
 from zitter.qmc.slater_jastrow import SlaterJastrow
 from zitter.qmc.systems import Electrons
 
@@ -22,6 +22,7 @@ from zitter.qmc.systems import Electrons
 class Choices:
     """What a user may choose, as `from_pyscf` describes it."""
 
+    cusp: bool = True
     supercell: Any = None
     twist: Any = None
     blips: Any = None
@@ -54,6 +55,8 @@ def _of_molecule(
     if expansion and is_turned:
         expansion = expansion.turned
     system = Electrons(spins, calculation.nuclei, quadrature=choices.quadrature)
+    if checks.boolean("cusp", choices.cusp) and np.any(system.nuclei.bare):
+        sets = [cusp_corrected(one, system.nuclei) for one in sets]
     return SlaterJastrow(system, jastrow, sets, choices.delay, _determinants(expansion))
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.qmc.determinants.expansion import Determinants, tabulate
-from zitter.qmc.determinants.minors import minors, slopes
+from zitter.qmc.determinants.minors import Slopes, along_rows, contraction, minors, slopes
 
 
 class Excitations(eqx.Module):
@@ -23,6 +23,7 @@ class Excitations(eqx.Module):
     filled: Any  # (species, n + v): false where one spin has fewer than the other
     holes: tuple[Any, ...]  # (species, strings, k) of each rank k
     particles: tuple[Any, ...]
+    spread: tuple[Any, ...]  # (species, strings × k, v): one where a particle is that orbital
     C: Any  # (strings up, strings down), the signs of strings included
     place: Any  # (determinants, 2): the strings of each
     sign: Any  # (determinants,)
@@ -34,6 +35,10 @@ class Excitations(eqx.Module):
         tables = tabulate(given, spins)
         self.order, self.filled = tables.order, tables.filled
         self.holes, self.particles = tables.holes, tables.particles
+        others = np.arange(tables.order.shape[1] - max(spins))
+        self.spread = tuple(
+            (p.reshape(len(p), -1, 1) == others).astype(np.float64) for p in tables.particles
+        )
         self.place, self.sign = tables.place, tables.sign
         self.n, self.reference = max(spins), given.reference
         ordered = np.all(tables.order == np.arange(tables.order.shape[1]))
@@ -89,26 +94,36 @@ class Excitations(eqx.Module):
             return [self.weights(jnp.ones(1, X.dtype), 0)]
         return [self.weights(self.minors(X[1 - spin], 1 - spin), spin) for spin in (0, 1)]
 
-    def slope(self, X: Any, weights: Any, spin: Any) -> tuple[Any, Any]:
-        """w·P = D/D_0, and Γ = ∂ln(w·P)/∂T (n, v), of one spin."""
-        total, slope = slopes(X[:, self.n :], weights, *self._indices(spin))
-        return total, slope / total
+    def slopes(self, X: Any, weights: Any, spin: Any) -> Slopes:
+        """Γ = ∂ln(w·P)/∂T of one spin, and w·P = D/D_0."""
+        return slopes(X[:, self.n :], weights, *self._indices(spin))
+
+    def along_rows(self, found: Slopes, a: Any, spin: Any) -> Any:
+        """Γᵀa (v, m) of a (n, m)."""
+        if not self.holes:
+            return jnp.zeros((self.order.shape[1] - self.n, a.shape[1]), a.dtype)
+        spread = [jnp.asarray(table)[spin] for table in self.spread]
+        return along_rows(found, a, self._indices(spin)[0], spread)
+
+    def contraction(self, found: Slopes, B: Any, spin: Any) -> Any:
+        """Σ Γ∘B of B (n, v)."""
+        return contraction(found, B, *self._indices(spin))
 
     def column(self, X: Any, weights: Any, spin: Any, electron: Any) -> tuple[Any, Any]:
         """W_·i of an electron, by its number among those of its spin, and D/D_0."""
-        total, slope = self.slope(X, weights, spin)
+        found = self.slopes(X, weights, spin)
         a = X[:, electron]
-        y = a @ slope
-        return jnp.concatenate([a - X[:, self.n :] @ y, y]), total
+        y = self.along_rows(found, a[:, None], spin)[:, 0]
+        return jnp.concatenate([a - X[:, self.n :] @ y, y]), found.total
 
     def columns(self, X: Any) -> Any:
         """W of all electrons, (species, electron, orbital)."""
-        found = []
+        parts = []
         for spin, weights in enumerate(self.both_weights(X)):
             inverse, T = X[spin, :, : self.n], X[spin, :, self.n :]
-            y = self.slope(X[spin], weights, spin)[1].T @ inverse
-            found.append(jnp.concatenate([inverse - T @ y, y]).T)
-        return jnp.stack(found)
+            y = self.along_rows(self.slopes(X[spin], weights, spin), inverse, spin)
+            parts.append(jnp.concatenate([inverse - T @ y, y]).T)
+        return jnp.stack(parts)
 
     def total(self, X: Any) -> Any:
         """D/D_0."""

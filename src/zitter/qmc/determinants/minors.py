@@ -7,7 +7,7 @@ reference, T = A⁻¹Φ: as many rows and columns as electrons are excited, two 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +24,46 @@ def minors(T: Any, holes: Sequence[Any], particles: Sequence[Any]) -> Any:
     return jnp.concatenate(found)
 
 
-def slopes(T: Any, weights: Any, holes: Sequence[Any], particles: Sequence[Any]) -> tuple[Any, Any]:
-    """Σ_s weights_s det T[h_s, p_s], and its derivative with respect to T."""
-    total, pull = jax.vjp(lambda T: jnp.sum(weights * minors(T, holes, particles)), T)
-    return total, pull(jnp.ones((), total.dtype))[0]
+class Slopes(NamedTuple):
+    """∂ ln Σ_s w_s det T[h_s, p_s] / ∂T, as numbers for each string and element of its minor.
+
+    They are used by products: put together into a matrix like T, they would have to be scattered,
+    which is slow.
+    """
+
+    total: Any  # Σ_s w_s det T[h_s, p_s]
+    cofactors: list[Any]  # (excitations, k, k) of each rank
+
+
+def slopes(T: Any, weights: Any, holes: Sequence[Any], particles: Sequence[Any]) -> Slopes:
+    total, found, first = weights[0], [], 1
+    for h, p in zip(holes, particles, strict=True):
+        own = weights[first : first + h.shape[0]]
+        values, pull = jax.vjp(small_determinant, T[h[:, :, None], p[:, None, :]])
+        total = total + jnp.sum(own * values)
+        found += pull(own.astype(values.dtype))
+        first += h.shape[0]
+    return Slopes(total, [cofactors / total for cofactors in found])
+
+
+def along_rows(found: Slopes, a: Any, holes: Sequence[Any], spread: Sequence[Any]) -> Any:
+    """Γᵀa (v, m) of a matrix a (n, m).
+
+    `spread` (excitations × k, v) of each rank is one where a column of a minor is a column of T.
+    """
+    total = jnp.zeros((), a.dtype)
+    for cofactors, h, onto in zip(found.cofactors, holes, spread, strict=True):
+        each = jnp.einsum("shp,shm->spm", cofactors, a[h])
+        total = total + onto.T @ each.reshape(-1, a.shape[1])
+    return total
+
+
+def contraction(found: Slopes, B: Any, holes: Sequence[Any], particles: Sequence[Any]) -> Any:
+    """Σ Γ∘B of a matrix B (n, v)."""
+    total = jnp.zeros((), B.dtype)
+    for cofactors, h, p in zip(found.cofactors, holes, particles, strict=True):
+        total = total + jnp.sum(cofactors * B[h[:, :, None], p[:, None, :]])
+    return total
 
 
 def small_determinant(a: Any) -> Any:

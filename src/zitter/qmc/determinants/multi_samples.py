@@ -55,11 +55,12 @@ def recalled(table: Excitations, kept: KeptSample) -> Recalled:
     total, gradient, laplacian = jnp.ones(()), [], kept.laplacian
     for spin, weights in enumerate(table.both_weights(kept.X)):
         X = kept.X[spin]
-        total, slope = table.slope(X, weights, spin)
+        slopes = table.slopes(X, weights, spin)
         count = kept.gradients[spin].shape[1]
-        y = X[:, :count].T @ slope  # (electrons, v)
+        y = table.along_rows(slopes, X[:, :count], spin).T  # (electrons, v)
         gradient.append(jnp.sum(kept.gradients[spin] * y, axis=-1))
-        laplacian = laplacian + jnp.sum(slope * kept.laplacians[spin])
+        laplacian = laplacian + table.contraction(slopes, kept.laplacians[spin], spin)
+        total = slopes.total
     size = jnp.abs(total)
     found = Derivatives(kept.gradient + jnp.concatenate(gradient, axis=1), laplacian)
     return Recalled(kept.phase * (total / size), kept.log + jnp.log(size), found)

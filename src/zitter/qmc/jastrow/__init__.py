@@ -6,6 +6,7 @@ from zitter.qmc.jastrow.f import F
 from zitter.qmc.jastrow.factor import Jastrow
 from zitter.qmc.jastrow.h import H
 from zitter.qmc.jastrow.p import P
+from zitter.qmc.jastrow.q import Q
 from zitter.qmc.jastrow.u import U
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "Moves",
     "P",
     "PreparedTerm",
+    "Q",
     "U",
 ]

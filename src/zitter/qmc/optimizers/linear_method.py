@@ -2,12 +2,14 @@
 
 Ψ is linearized in its parameters, Ψ ≈ Ψ₀ + Σ Δp_i Ψ̄_i with Ψ̄_i orthogonal to Ψ₀, and H is
 diagonalized in that space with matrix elements from the samples. The non-symmetric estimator has
-zero variance in the limit of an exact Ψ. A constant added to the diagonal, but for Ψ₀, shortens the
-step; several are tried by correlated sampling.
+zero variance in the limit of an exact Ψ. Directions whose overlap is below a threshold are left
+out, because samples cannot tell them apart; a level shift of all others against Ψ₀ shortens the
+step. Several of both are proposed.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -15,58 +17,74 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.optimizers.tables import Data, Table, limited
 from zitter.qmc.wavefunction import Wavefunction
 
-STABILIZERS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of the spread of the local energy
+SHIFTS = (0.0, 0.3, 3.0, 30.0)  # of the spread of the local energy
+CALM = 0.02  # what the spread of the local energy counts beside the energy
+THRESHOLDS = (1e-7, 1e-5, 1e-3)  # of the largest eigenvalue of the overlap
 
 
 class LinearMethod(Method):
-    """The linear method; each iteration draws samples anew."""
+    """The linear method: at most `iterations` steps, each from samples of its own."""
 
     iterations: int = eqx.field(static=True)
 
-    def __init__(self, iterations: int = 6):
+    def __init__(self, iterations: int = 20):
         self.iterations = checks.integer("iterations", iterations, 1)
 
     def objective(self, energy, variance):
-        return energy
+        # Of steps that are alike in energy the one with less noise, whose energy is better known.
+        return energy + CALM * math.sqrt(max(variance, 0.0))
 
     def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
-        import scipy.linalg
-
         present = np.asarray(psi.parameters)
-        energy, mean = table.energy, float(np.mean(table.energy))
+        energy = limited(table.energy)
+        spread = float(np.std(energy))
         O = table.log_slope - np.mean(table.log_slope, axis=0)
         scale = np.sqrt(np.mean(O**2, axis=0))
         # Parameters nothing depends on (a channel that never meets) stay where they are.
         active = scale > 1e-10 * np.max(scale)
         O = O[:, active] / scale[active]
         slope = table.energy_slope[:, active] / scale[active]
-        samples, size = O.shape
-        overlap = O.T @ O / samples
-        H = np.empty((size + 1, size + 1))
-        H[0, 0] = mean
-        H[1:, 0] = O.T @ (energy - mean) / samples
-        H[0, 1:] = H[1:, 0] + np.mean(slope, axis=0)
-        H[1:, 1:] = (O.T * energy) @ O / samples + O.T @ slope / samples
-        S = np.eye(size + 1)
-        S[1:, 1:] = overlap + 1e-8 * np.eye(size)
-        spread = float(np.std(energy))
+        slope = np.where((energy == table.energy)[:, None], slope, 0.0)
+        values, vectors = np.linalg.eigh(O.T @ O / len(O))
         trials = []
-        for stabilizer in STABILIZERS:
-            shifted = H.copy()
-            shifted[1:, 1:] += stabilizer * spread * np.eye(size)
-            solved: Any = scipy.linalg.eig(shifted, S)
-            values, vectors = solved[0], solved[1]
-            weight = np.abs(vectors[0]) ** 2 / np.sum(np.abs(vectors) ** 2, axis=0)
-            # Lowest of the states that are mostly Ψ₀: spurious low states of few samples are not.
-            allowed = (np.abs(values.imag) < 1e-6 * spread) & (weight > 0.3)
-            if not np.any(allowed):
-                continue
-            pick = int(np.argmin(np.where(allowed, values.real, np.inf)))
-            change = (vectors[1:, pick] / vectors[0, pick]).real
-            step = np.zeros_like(present)
-            step[active] = change / scale[active]
-            trials += [present + step, present + 0.3 * step]
+        for threshold in THRESHOLDS:
+            kept = values > threshold * values[-1]
+            # Directions of unit norm, orthogonal to each other and to Ψ₀.
+            directions = vectors[:, kept] / np.sqrt(values[kept])
+            H = _hamiltonian(energy, O @ directions, slope @ directions)
+            for shift in SHIFTS:
+                change = _lowest(H, shift * spread, spread)
+                step = np.zeros_like(present)
+                step[active] = (directions @ change) / scale[active]
+                trials += [present + step]
+            trials += [present + 0.3 * (trials[-len(SHIFTS)] - present)]
         return trials
+
+
+def _hamiltonian(energy: np.ndarray, O: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """⟨Ψ̄_i|H|Ψ̄_j⟩ with Ψ₀ first, for functions that are orthonormal on the samples."""
+    samples, size = O.shape
+    mean = float(np.mean(energy))
+    H = np.empty((size + 1, size + 1))
+    H[0, 0] = mean
+    H[1:, 0] = O.T @ (energy - mean) / samples
+    H[0, 1:] = H[1:, 0] + np.mean(slope, axis=0)
+    H[1:, 1:] = (O.T * energy) @ O / samples + O.T @ slope / samples
+    return H
+
+
+def _lowest(H: np.ndarray, shift: float, spread: float) -> np.ndarray:
+    """Δp of the lowest state that is mostly Ψ₀; NaN where there is none."""
+    shifted = H + shift * np.diag([0.0] + [1.0] * (len(H) - 1))
+    solved: Any = np.linalg.eig(shifted)
+    values, vectors = solved[0], solved[1]
+    weight = np.abs(vectors[0]) ** 2 / np.sum(np.abs(vectors) ** 2, axis=0)
+    # Spurious low states of few samples have little of Ψ₀.
+    allowed = (np.abs(values.imag) < 1e-6 * spread) & (weight > 0.3)
+    if not np.any(allowed):
+        return np.full(len(H) - 1, np.nan)
+    pick = int(np.argmin(np.where(allowed, values.real, np.inf)))
+    return (vectors[1:, pick] / vectors[0, pick]).real

@@ -14,14 +14,17 @@ import numpy as np
 from zitter import checks, loop
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
 from zitter.qmc.optimizers.linear_method import LinearMethod
-from zitter.qmc.optimizers.tables import energies, reweighted, sample, tabulate
-from zitter.qmc.statistics import reblock
+from zitter.qmc.optimizers.tables import energies, sample, tabulate
+from zitter.qmc.statistics import with_error
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
 
 Psi = TypeVar("Psi", bound=Wavefunction)
-LEAST_OVERLAP = 0.5  # effective fraction of samples a trial must keep after reweighting
+MOST_TIMES = 8  # how many times the draws of an iteration may grow
+IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
+LEAST_GAIN = 2e-3  # of the spread (the variance) of E_L: less is none, and errors must be as small
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,20 +40,22 @@ class Iteration:
 
 @dataclasses.dataclass(frozen=True)
 class Optimization(Generic[Psi]):
-    """The best wave function found, and how it was found."""
+    """The best wave function found, how it was found, and whether it would go on."""
 
     wavefunction: Psi
     history: list[Iteration]
     best: int
     method: str
     units: str
+    converged: bool
+    verdict: str
 
     @property
     def stage(self) -> Stage:
         """The course alone, for files and pictures."""
         columns = ("energy", "error", "variance", "variance_error")
         courses = (np.asarray([getattr(item, name) for item in self.history]) for name in columns)
-        return Stage(self.method, self.units, self.best, *courses)
+        return Stage(self.method, self.units, self.best, *courses, verdict=self.verdict)
 
     def summary(self) -> str:
         return self.stage.summary()
@@ -71,36 +76,46 @@ def optimize(
 ) -> Optimization[Psi]:
     """Optimize the parameters of Ψ; what comes back is never worse than what went in.
 
-    Each iteration draws `draws` × `walkers` samples from the present Ψ. Every set of parameters is
-    judged by samples of its own, the first one included, and the best is returned.
+    Each iteration draws `draws` × `walkers` samples from the present Ψ, and up to eight times as
+    many once steps gain too little to be told from noise. Every step is judged on samples drawn
+    after it, beside the parameters before it, and taken back where it made things worse. It ends
+    when three steps in a row gained nothing that samples can tell, or with the iterations of the
+    method; `converged` and `verdict` say which.
     """
     method = LinearMethod() if method is None else method
     check_options(psi, method, walkers, draws, stride, seed)
     divisor, units = psi.system.units
-    state = variational.first_state(psi, walkers, seed, jnp.float64)
-    state, _, _ = _draw(psi, state, 16, stride, True, "equilibrating", progress)
+    source = _Source(psi, walkers, draws, stride, seed, progress)
     history: list[Iteration] = []
+    times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
     for index in range(method.iterations + 1):
-        # Walkers come from the previous parameters: let them settle in the new ones.
-        state, _, _ = _draw(psi, _restarted(psi, state), 8, stride, True, "settling", False)
-        label = f"optimizing {index + 1} of {method.iterations + 1}"
-        state, data, blocks = _draw(psi, state, draws, stride, False, label, progress)
-        energy = reblock(blocks["energy"] / divisor)
-        variance = reblock(blocks["variance"])
-        history.append(
-            Iteration(
-                np.asarray(psi.parameters), energy.mean, energy.error, variance.mean, variance.error
-            )
-        )
-        if index == method.iterations:
+        now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
+        history.append(_iteration(now, divisor))
+        kept = history[best].parameters
+        if not np.array_equal(kept, history[index].parameters):
+            gain = gain_over(kept, now, method)
+            if math.isfinite(gain.value) and gain.value >= -2 * gain.error:
+                best = index
+            least = _least_gain(method, now)
+            gained = gain.value > max(2 * gain.error, least)
+            # Few samples cannot tell whether there is a gain: more of them, before it counts.
+            blind = gain.error > least and times < MOST_TIMES
+            idle = 0 if gained else idle if blind else idle + 1
+            times = times if gained else min(2 * times, MOST_TIMES)
+        elif index > 0:
+            # No proposal was better.
+            idle, times = idle + (2 * times >= MOST_TIMES), min(2 * times, MOST_TIMES)
+        if idle >= IDLE_STEPS or index == method.iterations:
             break
-        table = tabulate(psi, data)
-        trials = method.candidates(psi, data, table)
-        psi = psi.with_parameters(jnp.asarray(_choose(psi, method, data, table, trials)))
-    scores = [method.objective(h.energy + h.error, h.variance + h.variance_error) for h in history]
-    best = int(np.nanargmin(scores))
+        if best == index or np.array_equal(kept, history[index].parameters):
+            step = chosen_step(now, method, tabulate(psi, now.data))
+        else:
+            step = kept  # a step back, to be sampled anew
+        psi = psi.with_parameters(jnp.asarray(step))
+    best, verdict = _verdict(method, history, best, idle, gain)
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
-    return Optimization(final, history, best, type(method).__name__, units)
+    told = type(method).__name__, units
+    return Optimization(final, history, best, *told, idle >= IDLE_STEPS, verdict)
 
 
 def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, seed: Any) -> None:
@@ -118,18 +133,44 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         )
 
 
-def _restarted(psi: Wavefunction, state: variational.State) -> variational.State:
-    """The same positions under new parameters."""
-    walkers = variational.fresh_walkers(psi, state.walkers.r, jnp.float64)
-    return eqx.tree_at(lambda s: s.walkers, state, walkers)
+class _Source:
+    """Walkers that give samples of whatever parameters they are asked for."""
+
+    def __init__(self, psi, walkers, draws, stride, seed, progress):
+        self.draws, self.stride, self.progress = draws, stride, progress
+        self.state = variational.first_state(psi, walkers, seed, jnp.float64)
+        self._draw(psi, 16, True, "equilibrating")
+
+    def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
+        """`times` × `draws` draws of every walker."""
+        # Walkers come from other parameters: let them settle in these.
+        fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
+        self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
+        self._draw(psi, 8, True, "settling")
+        pieces = [self._draw(psi, self.draws, False, label) for _ in range(times)]
+        data = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
+        energy, log = energies(psi, psi.parameters, data)
+        walkers = self.state.walkers.r.shape[0]
+        return Sampled(psi, data, energy, log, np.arange(len(energy)) % walkers)
+
+    def _draw(self, psi, draws, tune, label):
+        fixed = variational.Context(
+            psi, jnp.asarray(self.stride, jnp.int32), jnp.asarray(tune), (), jnp.float64
+        )
+        run = loop.drive(
+            _step, fixed, self.state, draws, label=label, guard=_guard, progress=self.progress
+        )
+        self.state = run.state
+        return jax.tree.map(lambda x: np.asarray(x).reshape(-1, *np.shape(x)[2:]), run.records)
 
 
+@eqx.filter_jit  # so that it is traced once for all draws of an optimization
 def _step(context: variational.Context, state: variational.State):
-    """A VMC step that also hands out what optimization needs of each walker."""
-    state, record = variational.step(context, state)
+    """A VMC step that hands out what optimization needs of each walker."""
+    state, _ = variational.step(context, state)
     keys = jax.random.split(jax.random.fold_in(state.key, 1), state.walkers.log.shape[0])
     one = lambda walker, key: sample(context.psi, walker, key)  # noqa: E731
-    return state, (record, jax.vmap(one)(state.walkers, keys))
+    return state, jax.vmap(one)(state.walkers, keys)
 
 
 def _guard(state: variational.State, done: int) -> str | None:
@@ -138,28 +179,40 @@ def _guard(state: variational.State, done: int) -> str | None:
     return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
 
 
-def _draw(psi, state, draws, stride, tune, label, progress):
-    fixed = variational.Context(
-        psi, jnp.asarray(stride, jnp.int32), jnp.asarray(tune), (), jnp.float64
-    )
-    run = loop.drive(_step, fixed, state, draws, label=label, guard=_guard, progress=progress)
-    record, data = run.records
-    flat = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *np.shape(x)[2:]), data)
-    return run.state, flat, {name: np.asarray(value) for name, value in record.items()}
+def _iteration(now: Sampled, divisor: int) -> Iteration:
+    """Means over all samples, with errors from the means of walkers, which are independent."""
+    walkers = int(np.max(now.walker)) + 1
+
+    def estimate(values: np.ndarray) -> tuple[float, float]:
+        means = values.reshape(-1, walkers).mean(axis=0)
+        return float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(walkers))
+
+    energy, error = estimate(now.energy)
+    variance = estimate((now.energy - energy) ** 2)
+    return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
 
 
-def _choose(psi, method, data, table, trials) -> np.ndarray:
-    """The trial that correlated sampling likes best, the present parameters if none is better."""
-    present = np.asarray(psi.parameters)
-    divisor, _ = psi.system.units
-    old = np.asarray(energies(psi, psi.parameters, data)[1])
-    score = method.objective(float(np.mean(table.energy)) / divisor, float(np.var(table.energy)))
-    best, found = present, score
-    for trial in trials:
-        if not np.all(np.isfinite(trial)):
-            continue
-        energy, variance, overlap = reweighted(psi, data, trial, old)
-        value = method.objective(energy / divisor, variance)
-        if math.isfinite(value) and overlap >= LEAST_OVERLAP and value < found:
-            best, found = trial, value
-    return best
+def _least_gain(method: Method, now: Sampled) -> float:
+    variance = float(np.var(now.energy))
+    return LEAST_GAIN * method.objective(math.sqrt(variance), variance)
+
+
+def _verdict(
+    method: Method, history: list[Iteration], best: int, idle: int, gain: Gain
+) -> tuple[int, str]:
+    """Which parameters are taken, and how it ended."""
+    first, last = history[0], history[best]
+    score = [method.objective(h.energy, h.variance) for h in (first, last)]
+    least = [
+        method.objective(h.energy - h.error, h.variance - h.variance_error) for h in (first, last)
+    ]
+    doubt = np.subtract(score, least)
+    if not score[1] - score[0] <= 2 * float(np.hypot(*doubt)):
+        return 0, "failed: no step was better than the start; more walkers or draws might be"
+    unit = "hartree" if method.objective(1.0, 0.0) else "hartree²"
+    told = f"{with_error(gain.value, gain.error)} {unit}"
+    if idle >= IDLE_STEPS:
+        return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
+    if idle:
+        return best, f"nearly converged: samples see no gain in the last step ({told})"
+    return best, f"still improving: the last step gained {told}; more iterations would gain more"

@@ -15,7 +15,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.optimizers.tables import Data, Table, limited
 from zitter.qmc.wavefunction import Wavefunction
 
 LENGTHS = (0.02, 0.1, 0.3, 1.0)  # of the present spread of the local energy, inverted
@@ -42,8 +42,9 @@ class StochasticReconfiguration(Method):
         O = O[:, active] / scale[active]
         samples = len(O)
         metric = O.T @ O / samples + float(self.regularization) * np.eye(O.shape[1])
-        force = 2 * O.T @ (table.energy - np.mean(table.energy)) / samples
+        energy = limited(table.energy)
+        force = 2 * O.T @ (energy - np.mean(energy)) / samples
         direction = np.zeros_like(present)
         direction[active] = -np.linalg.solve(metric, force) / scale[active]
-        spread = float(np.std(table.energy))
+        spread = float(np.std(energy))
         return [present + length / spread * direction for length in LENGTHS]

@@ -18,6 +18,8 @@ from zitter.qmc.energies.local import energy_parts
 from zitter.qmc.wavefunction import Wavefunction
 
 BATCH = 256  # samples whose derivatives are taken at once
+PIECE = 2048  # samples handed to a compiled program
+OUTLIERS = 8.0  # mean absolute deviations from the median beyond which E_L is cut
 
 
 class Data(NamedTuple):
@@ -51,9 +53,17 @@ def local_energy(psi: Wavefunction, parameters: Any, data: Data) -> tuple[Any, A
     return data.fixed + sum(parts.values()), walker.log
 
 
-@eqx.filter_jit
-def energies(psi: Wavefunction, parameters: Any, data: Data) -> tuple[Any, Any]:
+def energies(psi: Wavefunction, parameters: Any, data: Data) -> tuple[np.ndarray, np.ndarray]:
     """(E_L, ln|Ψ|) of all samples."""
+    return _in_pieces(_energies, psi, parameters, data)
+
+
+def tabulate(psi: Wavefunction, data: Data) -> Table:
+    return Table(*_in_pieces(_derivatives, psi, psi.parameters, data))
+
+
+@eqx.filter_jit
+def _energies(psi, parameters, data):
     one = lambda sample: local_energy(psi, parameters, sample)  # noqa: E731
     return jax.lax.map(one, data, batch_size=BATCH)
 
@@ -68,14 +78,40 @@ def _derivatives(psi, parameters, data):
     return jax.lax.map(one, data, batch_size=BATCH)
 
 
-def tabulate(psi: Wavefunction, data: Data) -> Table:
-    return Table(*(np.asarray(x) for x in _derivatives(psi, psi.parameters, data)))
+def _in_pieces(program: Any, psi: Wavefunction, parameters: Any, data: Data) -> Any:
+    """A compiled program over pieces of one size, whatever the number of samples is."""
+    count = len(data.fixed)
+    size = min(PIECE, 1 << (count - 1).bit_length())
+    parts = []
+    for first in range(0, count, size):
+        # The last piece is filled up with samples that are dropped again.
+        chosen = np.minimum(np.arange(first, first + size), count - 1)
+        found = program(psi, jnp.asarray(parameters), part(data, chosen))
+        parts.append([np.asarray(x)[: count - first] for x in found])
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def part(found: Any, chosen: Any) -> Any:
+    """Some of the samples of Data or of a Table."""
+    return jax.tree.map(lambda x: np.asarray(x)[chosen], found)
+
+
+def limited(energy: np.ndarray) -> np.ndarray:
+    """Local energies with outliers, as near nodes, brought to `OUTLIERS` mean deviations."""
+    center = np.median(energy)
+    reach = OUTLIERS * np.mean(np.abs(energy - center))
+    return np.clip(energy, center - reach, center + reach)
 
 
 def reweighted(psi: Wavefunction, data: Data, trial: np.ndarray, old: np.ndarray):
     """(energy, variance, overlap) of trial parameters on samples of the present ones."""
-    energy, log = (np.asarray(x) for x in energies(psi, jnp.asarray(trial), data))
-    power = 2 * (log - old)
+    energy, log = energies(psi, trial, data)
+    return averages(energy, log - old)
+
+
+def averages(energy: np.ndarray, change: np.ndarray) -> tuple[float, float, float]:
+    """(energy, variance, overlap) under weights e^{2 change}, of ln|Ψ| by which samples moved."""
+    power = 2 * change
     weights = np.exp(power - np.max(power))
     weights = weights / np.sum(weights)
     mean = float(np.sum(weights * energy))

@@ -39,7 +39,7 @@ class VarianceMinimization(Method):
             scale = np.diag(np.maximum(np.diag(normal), 1e-12 * np.max(np.diag(normal))))
             step = -np.linalg.solve(normal + damping * scale, slope.T @ residual)
             trial = present + step
-            found = float(np.var(np.asarray(energies(psi, jnp.asarray(trial), data)[0])))
+            found = float(np.var(energies(psi, trial, data)[0]))
             if np.isfinite(found) and found < variance:
                 gain, variance, present = variance - found, found, trial
                 damping = max(damping / 5, 1e-8)

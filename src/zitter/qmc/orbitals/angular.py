@@ -101,7 +101,9 @@ def slopes(l: int, cartesian: bool) -> np.ndarray:
 @functools.cache
 def laplacians(l: int, cartesian: bool) -> np.ndarray | None:
     """∇² of the functions of degree l as combinations of those of degree l−2; None if it is 0."""
-    return sum(_lowered(l, a, 2) for a in range(3)) if cartesian and l > 1 else None
+    if not cartesian or l < 2:
+        return None
+    return np.sum([_lowered(l, a, 2) for a in range(3)], axis=0)
 
 
 def _lowered(l: int, a: int, times: int) -> np.ndarray:
@@ -110,8 +112,8 @@ def _lowered(l: int, a: int, times: int) -> np.ndarray:
     table = np.zeros((len(powers(l)), len(lower)))
     for row, key in enumerate(powers(l)):
         if key[a] >= times:
-            left = tuple(n - times * (b == a) for b, n in enumerate(key))
-            table[row, lower.index(left)] = math.perm(key[a], times)
+            i, j, k = (n - times * (b == a) for b, n in enumerate(key))
+            table[row, lower.index((i, j, k))] = math.perm(key[a], times)
     return table
 
 

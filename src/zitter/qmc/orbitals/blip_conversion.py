@@ -14,6 +14,7 @@ from zitter import checks
 from zitter.qmc.orbitals.base import Orbitals
 from zitter.qmc.orbitals.blip_filters import BlipFilter, LeastSquaresFilter, filtered
 from zitter.qmc.orbitals.blips import Blips
+from zitter.qmc.orbitals.real_parts import RealParts
 
 BATCH = 4096  # points sampled at once
 PROBES = 400  # random points at which a conversion is judged
@@ -36,7 +37,8 @@ def blips_from_plane_waves(
     `amplitudes` c (orbitals, G) belong to `integers` m (G, 3); where orbitals differ in their plane
     waves, both are lists with an entry for each orbital. `k` (orbitals, 3) is in 1/bohr. The grid
     has `multiplicity` times the points that hold these plane waves, 2⌈m⌉ + 1 along each vector,
-    rounded up to a size that suits FFTs, unless `grid` names it.
+    rounded up to a size that suits FFTs, unless `grid` names it. Orbitals without k that are real
+    become real blips.
     """
     kind = _filter(filter)
     each = _waves_of_each(amplitudes, integers)
@@ -59,17 +61,21 @@ def blips_from_plane_waves(
         spectrum = np.zeros(sizes, np.complex128)
         spectrum[tuple(m.T)] = c  # negative indices count from the end, as FFTs have it
         coefficients[..., j] = filtered(spectrum, kind)
+    if (k is None or not np.any(k)) and _is_real(coefficients):
+        return Blips(np.real(coefficients), vectors, None, stored)
     return Blips(coefficients, vectors, k, stored)
 
 
 class BlipConversion(eqx.Module):
     """Blips made from other orbitals, and how far they are from them.
 
+    `orbitals` stand for those that were given: the `blips` themselves, or real parts of them.
     Errors are root mean squares over random points, relative to that of the quantity itself, of
     the worst orbital. `last_shell` is the largest share of an orbital's norm in the outermost plane
     waves that the grid holds: what it cut off is about as much.
     """
 
+    orbitals: Orbitals
     blips: Blips
     value_error: float
     gradient_error: float
@@ -100,9 +106,16 @@ def to_blips(
 
     The rows of `vectors` are the a_i. u = e^{−ik·r}ψ is sampled on a grid of the cell, Fourier
     transformed and filtered. The grid is the coarsest found whose values are right to `error`,
-    unless `grid` names it.
+    unless `grid` names it. Of `RealParts` the complex orbitals are converted, with their k.
     """
     checks.instance("orbitals", orbitals, Orbitals)
+    if isinstance(orbitals, RealParts):
+        inner = to_blips(
+            orbitals.orbitals, vectors, k, error=error, grid=grid, filter=filter, stored=stored,
+            seed=seed,
+        )  # fmt: skip
+        parts = eqx.tree_at(lambda o: o.orbitals, orbitals, inner.blips)
+        return eqx.tree_at(lambda c: c.orbitals, inner, parts)
     kind = _filter(filter)
     cell = checks.array("vectors", vectors, (3, 3))
     every = np.zeros((orbitals.count, 3))
@@ -143,11 +156,10 @@ def _converted(
     ).reshape(-1, 3)
     real = not orbitals.is_complex and not np.any(k)
     values = np.empty((len(fractions), orbitals.count), np.float64 if real else np.complex128)
-    sample = eqx.filter_jit(lambda one, r: one.values(r, jnp.float64))
     for first in range(0, len(fractions), BATCH):
         r = fractions[first : first + BATCH] @ vectors
         short = BATCH - len(r) if len(fractions) > BATCH else 0  # one shape, one compilation
-        found = np.asarray(sample(orbitals, jnp.asarray(np.pad(r, ((0, short), (0, 0))).T)))
+        found = np.asarray(_values(orbitals, jnp.asarray(np.pad(r, ((0, short), (0, 0))).T)))
         u = found[: len(r)] if real else found[: len(r)] * np.exp(-1j * (r @ k.T))
         values[first : first + len(r)] = u
     values = values.reshape(*sizes, orbitals.count)
@@ -156,9 +168,19 @@ def _converted(
         spectrum = np.fft.fftn(values[..., j], norm="forward")
         worst = max(worst, _last_shell(spectrum))
         found = filtered(spectrum, kind)
-        values[..., j] = found.real if real else found
+        values[..., j] = np.real(found) if real else found
     blips = Blips(values, vectors, None if real else k, stored)
-    return BlipConversion(blips, *_errors(orbitals, blips, seed), worst)
+    return BlipConversion(blips, blips, *_errors(orbitals, blips, seed), worst)
+
+
+@eqx.filter_jit
+def _values(orbitals: Orbitals, r: Any) -> Any:
+    return orbitals.values(r, jnp.float64)
+
+
+@eqx.filter_jit
+def _derivatives(orbitals: Orbitals, r: Any) -> Any:
+    return orbitals.derivatives(r, jnp.float64)
 
 
 def _last_shell(spectrum: np.ndarray) -> float:
@@ -175,9 +197,8 @@ def _errors(orbitals: Orbitals, blips: Blips, seed: int) -> tuple[float, float, 
     """Relative r.m.s. errors of value, gradient and Laplacian at random points, the worst."""
     fractions = np.random.default_rng(seed).uniform(size=(PROBES, 3))
     r = jnp.asarray((fractions @ blips.vectors).T)
-    evaluate = eqx.filter_jit(lambda one: one.derivatives(r, jnp.float64))
     found = []
-    for exact, splined in zip(evaluate(orbitals), evaluate(blips), strict=True):
+    for exact, splined in zip(_derivatives(orbitals, r), _derivatives(blips, r), strict=True):
         axes = tuple(range(exact.ndim - 1))
         miss = jnp.sqrt(jnp.mean(jnp.abs(exact - splined) ** 2, axis=axes))
         size = jnp.sqrt(jnp.mean(jnp.abs(exact) ** 2, axis=axes))
@@ -188,10 +209,10 @@ def _errors(orbitals: Orbitals, blips: Blips, seed: int) -> tuple[float, float, 
 def _require_bloch(orbitals: Orbitals, vectors: np.ndarray, k: np.ndarray, seed: int) -> None:
     """Refuse orbitals that do not have the period, or not the wave vectors, that are claimed."""
     r = np.random.default_rng(seed).uniform(size=(16, 3)) @ vectors
-    here = np.asarray(orbitals.values(jnp.asarray(r.T), jnp.float64))
+    moved = np.concatenate([r, *(r + vector for vector in vectors)])
+    here, *elsewhere = np.split(np.asarray(_values(orbitals, jnp.asarray(moved.T))), 4)
     scale = np.sqrt(np.mean(np.abs(here) ** 2, axis=0))
-    for i, vector in enumerate(vectors):
-        there = np.asarray(orbitals.values(jnp.asarray((r + vector).T), jnp.float64))
+    for i, (vector, there) in enumerate(zip(vectors, elsewhere, strict=True)):
         miss = np.sqrt(np.mean(np.abs(there - np.exp(1j * k @ vector) * here) ** 2, axis=0))
         if np.any(miss > 1e-5 * scale):
             j = int(np.argmax(miss / scale))
@@ -218,6 +239,11 @@ def _waves_of_each(amplitudes: Any, integers: Any) -> list[tuple[np.ndarray, np.
             raise checks.InputError("integers", "must be whole numbers, but are not")
         each.append((c, np.asarray(np.round(m), np.int64)))
     return each
+
+
+def _is_real(coefficients: np.ndarray) -> bool:
+    """Whether imaginary parts are rounding: ψ(r) real, c_{−G} = c_G*."""
+    return bool(np.max(np.abs(np.imag(coefficients))) < 1e-13 * np.max(np.abs(coefficients)))
 
 
 def _filter(given: BlipFilter | None) -> BlipFilter:

@@ -40,7 +40,7 @@ class Blips(Orbitals):
     table: Any  # (n₁n₂n₃, channels): real parts of all orbitals, then imaginary parts
     vectors: Any
     inverse: Any
-    k: Any  # the different wave vectors
+    waves: Any  # the different wave vectors
     index: tuple[int, ...] = eqx.field(static=True)  # which of them belongs to each orbital
     grid: tuple[int, int, int] = eqx.field(static=True)
     count: int = eqx.field(static=True)
@@ -67,7 +67,7 @@ class Blips(Orbitals):
         self.inverse = np.linalg.inv(self.vectors)
         self.count = given.shape[3]
         every = np.zeros((self.count, 3)) if k is None else checks.array("k", k, (self.count, 3))
-        self.k, index = np.unique(every, axis=0, return_inverse=True)
+        self.waves, index = np.unique(every, axis=0, return_inverse=True)
         self.index = tuple(int(i) for i in np.ravel(index))
         self.grid = given.shape[:3]
         self.is_complex = bool(np.iscomplexobj(given) or np.any(every != 0))
@@ -75,6 +75,11 @@ class Blips(Orbitals):
         if np.iscomplexobj(rows):
             rows = np.concatenate([rows.real, rows.imag], axis=1)
         self.table = jnp.asarray(rows, stored)
+
+    @property
+    def k(self) -> Any:
+        """The wave vector (count, 3) of each orbital."""
+        return self.waves[np.asarray(self.index)]
 
     def at_twist(self, cell, twist):
         """Blips belong to their wave vectors: only the twist that changes nothing is taken."""
@@ -106,10 +111,10 @@ class Blips(Orbitals):
             weights(t, self.inverse, self.grid, order),
         )
         if self.is_complex:
-            angles = points.T @ self.k.T
+            angles = points.T @ self.waves.T
             index = np.asarray(self.index)
             phase = tuple(wave[:, index] for wave in cos_sin(angles, dtype))
-            k = self.k.astype(dtype)[index].T
+            k = self.waves.astype(dtype)[index].T
             waves = _bloch([self._parts(x) for x in sums], phase, k)
             sums = [jax.lax.complex(*parts) for parts in waves]
         return [x.reshape(*r.shape[1:], self.count) for x in sums]

@@ -10,7 +10,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers
+from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers, standing
 from zitter.qmc.orbitals.base import Orbitals
 from zitter.qmc.orbitals.gaussian_basis import GaussianBasis
 
@@ -74,13 +74,13 @@ class Gaussians(Orbitals):
         self.is_complex = False
 
     def values(self, r, dtype=jnp.float64):
-        return self.combinations(r, 0, dtype)[0]
+        return self.combinations.values(r, dtype)
 
     def slopes(self, r, dtype=jnp.float64):
-        return self.combinations(r, 1, dtype)
+        return self.combinations.slopes(r, dtype)
 
     def derivatives(self, r, dtype=jnp.float64):
-        return tuple(found.astype(dtype) for found in self.combinations(r, 2, jnp.float64))
+        return self.combinations.derivatives(r, dtype)
 
 
 class GroupedFunctions(NamedTuple):
@@ -93,7 +93,8 @@ class GroupedFunctions(NamedTuple):
 def grouped(basis: GaussianBasis) -> list[GroupedFunctions]:
     """The functions of a basis by groups of equal centers."""
     shells = basis.shells
-    starts = np.cumsum([0, *(s.contractions * angular.size(s.l, basis.cartesian) for s in shells)])
+    sizes = [s.contractions * angular.size(s.l, basis.cartesian) for s in shells]
+    starts = np.cumsum([0, *sizes]).tolist()
     marks = [
         (s.center, s.l, (s.exponents.tobytes(), s.coefficients.tobytes(), s.contractions))
         for s in shells
@@ -107,21 +108,13 @@ def grouped(basis: GaussianBasis) -> list[GroupedFunctions]:
             spread = np.zeros((len(exponents), kind.contractions))
             np.add.at(spread, np.searchsorted(exponents, kind.exponents), kind.coefficients)
             weights.append(spread.T)
-        numbers = [0] * (1 + max(kind.l for kind in kinds))
-        places: list[list[np.ndarray]] = [[] for _ in numbers]
-        for i, kind in enumerate(kinds):
-            numbers[kind.l] += kind.contractions
-            first = [starts[shells[i]] for shells in equal.shells]
-            steps = angular.size(kind.l, basis.cartesian) * np.arange(kind.contractions)
-            inside = np.asarray(angular.places(kind.l, basis.cartesian))
-            places[kind.l].append(inside[:, None, None] + steps[:, None] + np.asarray(first))
+        counts = [kind.contractions for kind in kinds]
+        places = standing(equal, starts, [kind.l for kind in kinds], counts, basis.cartesian)
         group = GaussianGroup(
             centers=basis.centers[equal.centers],
             exponents=exponents,
             weights=np.concatenate(weights),
-            numbers=tuple(numbers),
+            numbers=tuple(table.shape[1] for table in places),
         )
-        none = np.zeros((0, 0, len(equal.centers)), int)
-        joined = [np.concatenate(p, axis=1) if p else none for p in places]
-        found.append(GroupedFunctions(group, joined))
+        found.append(GroupedFunctions(group, places))
     return found

@@ -70,7 +70,7 @@ def _in_pieces(function: Callable[[Any], Any], r: Any, together: int) -> Any:
     """function(r) of r (3, M) piece by piece."""
     points = r.shape[1]
     pieces = -(-points // together)
-    if pieces == 1:
+    if pieces < 2:
         return function(r)
     # A piece takes every pieces-th point: walkers that lie on several devices stay there.
     each = -(-points // pieces)

@@ -16,6 +16,7 @@ Of complex Ψ the real part of Ψ_q/Ψ counts (fixed phase).
 
 from __future__ import annotations
 
+import abc
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -32,9 +33,9 @@ class Localization(eqx.Module):
 
     moves: eqx.AbstractClassVar[bool]  # whether electrons take the way of nonlocal terms
 
+    @abc.abstractmethod
     def terms(self, psi: Wavefunction) -> tuple[EnergyTerm, ...]:
         """The terms of the local energy."""
-        return psi.system.energies
 
     def check(self, psi: Wavefunction) -> None:
         """Refuse a wave function that has not what this needs."""
@@ -46,11 +47,17 @@ class TMoves(Localization):
 
     moves: ClassVar[bool] = True
 
+    def terms(self, psi):
+        return psi.system.energies
+
 
 class Locality(Localization):
     """Nonlocal terms act as the potential they are on Ψ."""
 
     moves: ClassVar[bool] = False
+
+    def terms(self, psi):
+        return psi.system.energies
 
 
 class DeterminantLocality(Localization):

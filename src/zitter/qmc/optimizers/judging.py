@@ -1,0 +1,93 @@
+"""Which parameters are better, on samples that had no part in finding them.
+
+Two sets of parameters are compared on the same samples by reweighting, which tells differences far
+below the error bars of their energies. Errors come from leaving out groups of walkers, because
+walkers are independent of each other and the draws of one walker are not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.tables import Data, Table, averages, energies, limited, part
+from zitter.qmc.wavefunction import Wavefunction
+
+LEAST_OVERLAP = 0.5  # effective fraction of samples a trial must keep after reweighting
+GROUPS = 16  # of walkers, each left out once
+JUDGES = 4096  # samples of each half on which proposals are judged
+
+
+class Gain(NamedTuple):
+    """By how much an objective is smaller, with its error."""
+
+    value: float
+    error: float
+
+
+class Sampled(NamedTuple):
+    """Samples of one set of parameters: E_L and ln|Ψ| of each, and which walker it is of."""
+
+    psi: Wavefunction
+    data: Data
+    energy: np.ndarray
+    log: np.ndarray
+    walker: np.ndarray
+
+
+def gain_over(earlier: np.ndarray, now: Sampled, method: Method) -> Gain:
+    """How much better the sampled parameters are than earlier ones, which made them."""
+    energy, log = energies(now.psi, earlier, now.data)
+
+    def difference(chosen: Any) -> float:
+        mean, variance, _ = averages(energy[chosen], (log - now.log)[chosen])
+        here = now.energy[chosen]
+        return method.objective(mean, variance) - method.objective(
+            float(np.mean(here)), float(np.var(here))
+        )
+
+    groups = now.walker % GROUPS
+    without = np.asarray([difference(groups != group) for group in range(GROUPS)])
+    # The error of a mean from leaving out one of G groups.
+    error = math.sqrt((GROUPS - 1) * float(np.var(without)))
+    return Gain(difference(slice(None)), error)
+
+
+def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
+    """The best of a method's proposals, the present parameters if none is better.
+
+    What is proposed from one half of the walkers is judged on the other half. The kind of proposal
+    that does best there is taken as all samples together make it.
+    """
+    half = (now.walker % 2).astype(bool)
+    total: Any = 0.0
+    for chosen in (half, ~half):
+        proposals = method.candidates(now.psi, part(now.data, chosen), part(table, chosen))
+        rest = np.flatnonzero(~chosen)
+        total = total + _scores(now, method, proposals, rest[:: -(-len(rest) // JUDGES)])
+    final = method.candidates(now.psi, now.data, table)
+    everything = np.arange(len(now.energy))
+    for index in np.argsort(total):
+        if not total[index] < 0:
+            break
+        if _scores(now, method, [final[index]], everything)[0] < 0:
+            return final[index]
+    return np.asarray(now.psi.parameters)
+
+
+def _scores(now: Sampled, method: Method, trials: list, chosen: np.ndarray) -> np.ndarray:
+    """By how much each trial changes the objective; infinite where samples cannot tell."""
+    data, here, log = part(now.data, chosen), limited(now.energy[chosen]), now.log[chosen]
+    present = method.objective(float(np.mean(here)), float(np.var(here)))
+    scores = np.full(len(trials), np.inf)
+    for index, trial in enumerate(trials):
+        if np.all(np.isfinite(trial)):
+            found, moved = energies(now.psi, trial, data)
+            if np.all(np.isfinite(found)) and np.all(np.isfinite(moved)):
+                mean, variance, overlap = averages(limited(found), moved - log)
+                if overlap >= LEAST_OVERLAP:
+                    scores[index] = method.objective(mean, variance) - present
+    return scores
