@@ -34,7 +34,7 @@ class Size:
     blocks: int
 
 
-SMALL, FULL = Size((1, 1, 2), (2, 1, 1), 32, 40), Size((2, 2, 2), (9, 9, 1), 256, 200)
+SMALL, FULL = Size((1, 1, 2), (3, 1, 1), 32, 40), Size((2, 2, 2), (9, 9, 1), 256, 200)
 
 
 def rows(folder: Path, full: bool, progress: bool) -> tuple[list[Row], list[str]]:
