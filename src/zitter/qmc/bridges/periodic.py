@@ -103,7 +103,8 @@ def _bloch(calculation: Calculation, listed: Sequence[Bloch | Parts], blips: Any
     reciprocal = 2 * np.pi * np.linalg.inv(vectors).T
     listed = [one for one in listed if one.coefficients.shape[1]]
     k = np.asarray([wrapped(one.fractions) @ reciprocal for one in listed])
-    lattice = vectors[:2] if calculation.slab else vectors
+    # Blips repeat a slab along its third vector as well: far from it orbitals have vanished.
+    lattice = vectors[:2] if calculation.slab and blips is None else vectors
     found = BlochGaussians(calculation.basis, lattice, k, [one.coefficients for one in listed])
     if blips is None:
         return found
