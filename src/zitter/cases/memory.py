@@ -37,8 +37,9 @@ def available() -> int | None:
     """Bytes that each device has; simulated ones share the machine's memory."""
     now = runtime.settings()
     one = runtime.memory_limit(now.device)
-    shared = now.mesh is not None and now.device.platform == "cpu"
-    return one if one is None or not shared else one // now.mesh.size
+    if one is None or now.mesh is None or now.device.platform != "cpu":
+        return one
+    return one // now.mesh.size
 
 
 def together() -> int | None:
