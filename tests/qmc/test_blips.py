@@ -205,6 +205,7 @@ def gas_in_blips(stored="float64", twist=(), grid=(24, 24, 24)):
     return gas, SlaterJastrow(gas, orbitals=made.blips)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twist", [(), (0.1, 0.2, 0.3)], ids=["real", "complex"])
 def test_an_electron_gas_in_blips_has_its_hartree_fock_energy(twist):
     gas, psi = gas_in_blips(twist=twist)
@@ -215,6 +216,7 @@ def test_an_electron_gas_in_blips_has_its_hartree_fock_energy(twist):
     assert out.energy_error < 0.01
 
 
+@pytest.mark.slow
 def test_coefficients_in_single_precision_change_the_energy_little():
     """Correlated samples: the same walkers, weighted by |Ψ'/Ψ|²; 1e-4 hartree per electron."""
     gas, double = gas_in_blips()

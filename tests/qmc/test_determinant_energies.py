@@ -61,6 +61,7 @@ def test_stretched_hydrogen_has_the_energy_of_casscf():
     assert hartree_fock - out.energy > 10 * out.energy_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", [LinearMethod(3), StochasticReconfiguration(8), VarianceMinimization(3)]
 )
@@ -68,12 +69,10 @@ def test_coefficients_are_found_again(method):
     """From Hartree–Fock on: c of σ_u² comes close to CASSCF's, and the energy falls."""
     psi, _, hartree_fock = expansion("h2")
     best = float(psi.parameters[0])
-    found = optimize(psi.with_parameters(jnp.zeros(1)), method, walkers=256, draws=8)
+    found = optimize(psi.with_parameters(jnp.zeros(1)), method, walkers=256, draws=64)
     first, last = found.history[0], found.history[found.best]
     assert abs(first.energy - hartree_fock) < 5 * first.error
-    if isinstance(method, VarianceMinimization):  # another Ψ than that of the lowest energy
-        assert last.variance < first.variance
-        return
+    # Without cusps the variance has no error to speak of: judged is what it leads to.
     assert last.energy < first.energy - 5 * first.error
     assert float(found.wavefunction.parameters[0]) == pytest.approx(best, abs=0.1)
 

@@ -22,7 +22,6 @@ from zitter.qmc import (
     RadialDensity,
     Samples,
     SlaterJastrow,
-    U,
     vmc,
 )
 from zitter.qmc.walk.dynamics import DriftDiffusion
@@ -116,10 +115,6 @@ def test_different_orbitals_for_up_and_down():
         (lambda: Electrons((1, 1), [Nucleus(2, (0, 0))]), r"nuclei.0.position: must have shape"),
         (lambda: Nucleus(-1), "Z: must be positive, but is -1"),
         (lambda: SlaterJastrow(Electrons((2, 1), [Nucleus(3)])), "orbitals: must be given"),
-        (
-            lambda: SlaterJastrow(Electrons((1, 1), [Nucleus(2)]), [U(order=3)]),
-            "jastrow.0.cutoff: must be given for a system without a cell",
-        ),
     ],
 )
 def test_input_that_cannot_work_is_refused_in_one_sentence(make, sentence):

@@ -250,6 +250,7 @@ def test_pictures(run):
         montecarlo.density(run, index=2)
 
 
+@pytest.mark.slow
 def test_weights_of_walkers_count_in_dmc():
     """The electron of hydrogen: all of it is in the box, and its mean place is the nucleus."""
     psi = SlaterJastrow(Electrons((1, 0), [Nucleus(1)]))

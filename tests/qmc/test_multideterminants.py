@@ -168,6 +168,7 @@ def test_sweeps_leave_what_a_fresh_start_gives(pair):
         np.testing.assert_allclose(updated, computed, atol=1e-8 * scale)
 
 
+@pytest.mark.slow
 def test_samples_under_other_coefficients(pair):
     psi, _ = pair
     r = psi.system.start(KEY, 5)
