@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.base import Basis, Refused
+from zitter.bases.base import Refused
+from zitter.bases.divided import DividedBasis
 from zitter.bases.edges import Edge, LastL
 from zitter.bases.eigen import operators
 from zitter.bases.spherical.basis import SphericalBasis
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from zitter.bases.eigen.basis import EigenBasis
 
 
-class DividedEigenBasis(Basis):
+class DividedEigenBasis(DividedBasis):
     """An `EigenBasis` whose channels are cut over the mesh axis "l"; padding has l = −1."""
 
     shape: tuple[int, ...] = eqx.field(static=True)
@@ -92,25 +93,3 @@ class DividedEigenBasis(Basis):
             return last
         scaled = self.parent.complex_scaled
         return last if scaled else (*last, Wall(self.parent.radial, self.on_parent))
-
-    # Devices.
-
-    @property
-    def whole(self) -> tuple[int, ...]:
-        return self.layout.whole
-
-    @property
-    def shares(self) -> dict[str, list[int]]:
-        return {self.layout.axis: self.layout.shares}
-
-    def divide(self, array: Any) -> jax.Array:
-        return self.layout.divide(array)
-
-    def join(self, array: Any) -> Any:
-        return self.layout.join(array)
-
-    def keep(self, array: jax.Array) -> jax.Array:
-        return self.layout.keep(array)
-
-    def divide_operator(self, operator: Operator) -> Operator:
-        return operator.divided(self.layout)

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.bases.base import Basis, Refused
+from zitter.bases.base import Refused
+from zitter.bases.divided import DividedBasis
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.slabs import Slabs
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from zitter.bases.grid.basis import Grid
 
 
-class DividedGrid(Basis):
+class DividedGrid(DividedBasis):
     """A `Grid` whose first axis is cut over the mesh axis "space"."""
 
     shape: tuple[int, ...] = eqx.field(static=True)
@@ -94,25 +95,5 @@ class DividedGrid(Basis):
     # Devices.
 
     @property
-    def whole(self) -> tuple[int, ...]:
-        return self.layout.whole
-
-    @property
-    def shares(self) -> dict[str, list[int]]:
-        return {self.layout.axis: self.layout.shares}
-
-    @property
     def slabs(self) -> Slabs:
         return self.layout
-
-    def divide(self, array: Any) -> jax.Array:
-        return self.layout.divide(array)
-
-    def join(self, array: Any) -> Any:
-        return self.layout.join(array)
-
-    def keep(self, array: jax.Array) -> jax.Array:
-        return self.layout.keep(array)
-
-    def divide_operator(self, operator: Operator) -> Operator:
-        return operator.divided(self.layout)
