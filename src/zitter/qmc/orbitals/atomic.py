@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.qmc.orbitals import angular
+from zitter.qmc.orbitals.base import Orbitals
 from zitter.qmc.orbitals.points import over_points, points_at_a_time
 
 PARTS = (1, 4, 5)  # numbers for each function: value; slopes; Laplacian
@@ -179,3 +180,18 @@ def standing(
         places = np.asarray(angular.places(l, cartesian))[:, None, None] + steps[:, None] + first
         found[l] = np.concatenate([found[l], places], axis=1) if found[l].size else places
     return found
+
+
+class AtomicOrbitals(Orbitals):
+    """Orbitals that are combinations of functions around centers, and nothing more."""
+
+    combinations: eqx.AbstractVar[Combinations]
+
+    def values(self, r, dtype=jnp.float64):
+        return self.combinations.values(r, dtype)
+
+    def slopes(self, r, dtype=jnp.float64):
+        return self.combinations.slopes(r, dtype)
+
+    def derivatives(self, r, dtype=jnp.float64):
+        return self.combinations.derivatives(r, dtype)

@@ -10,8 +10,13 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers, standing
-from zitter.qmc.orbitals.base import Orbitals
+from zitter.qmc.orbitals.atomic import (
+    AtomicOrbitals,
+    Combinations,
+    RadialGroup,
+    equal_centers,
+    standing,
+)
 from zitter.qmc.orbitals.gaussian_basis import GaussianBasis
 
 
@@ -42,7 +47,7 @@ class GaussianGroup(RadialGroup):
         return tuple(parts)
 
 
-class Gaussians(Orbitals):
+class Gaussians(AtomicOrbitals):
     """φ_j = Σ_μ χ_μ C_μj of the functions χ of a `GaussianBasis`.
 
     `coefficients` C is (functions, orbitals). In single precision values and slopes are evaluated
@@ -72,15 +77,6 @@ class Gaussians(Orbitals):
         self.combinations = Combinations(groups, np.concatenate(rows), basis.cartesian)
         self.count = given.shape[1]
         self.is_complex = False
-
-    def values(self, r, dtype=jnp.float64):
-        return self.combinations.values(r, dtype)
-
-    def slopes(self, r, dtype=jnp.float64):
-        return self.combinations.slopes(r, dtype)
-
-    def derivatives(self, r, dtype=jnp.float64):
-        return self.combinations.derivatives(r, dtype)
 
 
 class GroupedFunctions(NamedTuple):

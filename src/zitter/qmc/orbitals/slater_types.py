@@ -12,8 +12,13 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.orbitals import angular
-from zitter.qmc.orbitals.atomic import Combinations, RadialGroup, equal_centers, standing
-from zitter.qmc.orbitals.base import Orbitals
+from zitter.qmc.orbitals.atomic import (
+    AtomicOrbitals,
+    Combinations,
+    RadialGroup,
+    equal_centers,
+    standing,
+)
 
 HIGHEST_N = 7
 
@@ -71,7 +76,7 @@ class SlaterGroup(RadialGroup):
         return tuple(parts)
 
 
-class SlaterTypes(Orbitals):
+class SlaterTypes(AtomicOrbitals):
     """φ_j = Σ_μ χ_μ C_μj of Slater-type functions χ around `centers` (n, 3), in bohr.
 
     Functions are counted shell after shell, in a shell by m: −l … l, but x, y, z for l = 1.
@@ -116,15 +121,6 @@ class SlaterTypes(Orbitals):
         self.combinations = Combinations(groups, np.concatenate(rows), False)
         self.count = given.shape[1]
         self.is_complex = False
-
-    def values(self, r, dtype=jnp.float64):
-        return self.combinations.values(r, dtype)
-
-    def slopes(self, r, dtype=jnp.float64):
-        return self.combinations.slopes(r, dtype)
-
-    def derivatives(self, r, dtype=jnp.float64):
-        return self.combinations.derivatives(r, dtype)
 
 
 def _norm(shell: SlaterShell) -> float:
