@@ -3,7 +3,7 @@
 Silicon 2×2×2 (32 orbitals, 34³ points) and a 9×9 monolayer of boron nitride (324 orbitals, 22²·198
 points), complex, with random coefficients kept in float32. A position touches 64 coefficients of
 each orbital; the bound is what reading as many bytes takes in one long sum. Electrons go in blocks,
-as in a sweep. Below that the two forms of the sums, one beside the other.
+as in a sweep. Below that the forms of the sums, one beside the other.
 
     python benchmarks/blips.py --json FILE          (--quick for a small machine)
 """
@@ -18,6 +18,7 @@ import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
+from zitter.linalg.kernels import triton_calls
 from zitter.qmc.orbitals import blip_sums
 
 BLOCK = 32  # electrons that are moved together
@@ -90,7 +91,7 @@ def rows_of(case: Case, walkers: int, electrons: int, largest: int) -> list[dict
                     "ratio": seconds / bound,
                 }
             )
-    for form in (blip_sums.sums_together, blip_sums.sums_in_turn):
+    for form in forms():
         for order in (0, 2):
             seconds = median_seconds(bare_sums(blips, r, form, order))
             found.append(
@@ -103,6 +104,14 @@ def rows_of(case: Case, walkers: int, electrons: int, largest: int) -> list[dict
                 }
             )
     return found
+
+
+def forms() -> list[Any]:
+    """The forms of the sums that may run here."""
+    if jax.default_backend() == "cpu":
+        return [blip_sums.sums_in_turn, blip_sums.sums_together]
+    triton = [blip_sums.sums_by_triton] if triton_calls.has_triton() else []
+    return [blip_sums.sums_together, *triton]
 
 
 def evaluation(blips: zt.qmc.Blips, r: jax.Array, word: str, dtype: Any) -> Any:
@@ -140,8 +149,8 @@ def main() -> None:
     zt.configure()
     rows = []
     for case in QUICK if options.quick else CASES:
-        walkers = 4 if options.quick else 256
         electrons = BLOCK if options.quick else 2 * case.orbitals
+        walkers = 4 if options.quick else max(256, 2**17 // electrons)
         rows += rows_of(case, walkers, electrons, 2**28 if options.quick else 2**32)
     question = "How near are blip orbitals to one read of the coefficients they touch?"
     finish(record("blips", question, rows), options.json)

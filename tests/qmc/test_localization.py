@@ -32,8 +32,6 @@ from zitter.qmc import (
     dmc,
 )
 from zitter.qmc.walk.localization import t_moves
-from zitter.qmc.walk.near_nuclei import NuclearDriftDiffusion, drift_diffusion
-from zitter.qmc.walk.sweep import sweep
 
 MOVE = eqx.filter_jit(t_moves)
 
@@ -157,39 +155,6 @@ def test_a_poor_jastrow_factor_with_a_deep_core_does_not_explode():
     assert out.energy > -5.4175 - 3 * out.energy_error
     assert out.energy < -5.0
     assert np.all(np.isfinite(out.traces["energy"]))
-
-
-def test_electrons_near_bare_nuclei_keep_their_distribution():
-    """Accepted moves leave |Ψ|² of hydrogen alone at any time step: ⟨r⟩ = 3/2, ⟨1/r⟩ = 1."""
-    atom = Electrons((1, 0), [Nucleus(1, (0.5, 0.0, -0.5))])
-    psi = SlaterJastrow(atom)
-    dynamics = drift_diffusion(atom, jnp.asarray(0.5))
-    assert isinstance(dynamics, NuclearDriftDiffusion)
-    walkers = begin(psi, atom.start(jax.random.PRNGKey(0), 2000))
-
-    @eqx.filter_jit
-    def many(psi, dynamics, walkers, key):
-        def once(walkers, key):
-            walkers, tally = sweep(psi, dynamics, walkers, key)
-            r = jnp.linalg.norm(walkers.r[:, :, 0] - jnp.asarray([0.5, 0.0, -0.5]), axis=1)
-            return walkers, (jnp.mean(r), jnp.mean(1 / r), jnp.mean(tally.accepted))
-
-        return jax.lax.scan(once, walkers, jax.random.split(key, 200))[1]
-
-    r, inverse, accepted = (np.asarray(x)[20:] for x in many(psi, dynamics, walkers, KEY))
-    # σ of r is √3/2 and that of 1/r is 1, and a few sweeps are needed to forget.
-    error = np.sqrt(10 / (180 * 2000))
-    assert abs(r.mean() - 1.5) < 4 * error
-    assert abs(inverse.mean() - 1.0) < 4 * error
-    assert accepted.mean() > 0.8
-
-
-KEY = jax.random.PRNGKey(7)
-
-
-def test_gases_and_pseudo_atoms_have_no_bare_nuclei():
-    for system in (ElectronGas(2, 1.0), Electrons((1, 0), [Nucleus(pseudopotential=SOFT)])):
-        assert not isinstance(drift_diffusion(system, 0.01), NuclearDriftDiffusion)
 
 
 def test_time_to_settle_follows_the_valence_electrons():

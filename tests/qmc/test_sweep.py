@@ -50,7 +50,8 @@ def decisions(k: int, walkers: int):
     jastrow = jnp.asarray(0.3 * rng.normal(size=(walkers, k)))
     pairs = 0.1 * rng.normal(size=(walkers, k, k)) * (1 - np.eye(k))
     allowed = jnp.asarray(rng.random(k) > 0.1)
-    return T, jastrow, jnp.asarray(pairs), allowed, jnp.asarray(rng.random((walkers, k)))
+    chance = 1.5 * rng.random((walkers, k))  # steps that are not alike scale them above 1
+    return T, jastrow, jnp.asarray(pairs), allowed, jnp.asarray(chance)
 
 
 def test_elimination_inverts_the_accepted_rows():

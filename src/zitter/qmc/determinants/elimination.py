@@ -20,6 +20,8 @@ import jax.numpy as jnp
 
 from zitter.linalg.kernels import triton_calls
 
+LARGEST = 700.0  # exponent a double holds
+
 
 class Eliminated(NamedTuple):
     """For each walker, and each of the K moves."""
@@ -32,7 +34,10 @@ class Eliminated(NamedTuple):
 
 
 def decide(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> Eliminated:
-    """T and pairs (walkers, K, K), jastrow and chance (walkers, K), allowed (K,)."""
+    """T and pairs (walkers, K, K), jastrow and chance (walkers, K), allowed (K,).
+
+    A chance may exceed 1: it is what |Ψ'/Ψ|² is compared with.
+    """
     if triton_calls.has_triton() and not jnp.iscomplexobj(T):
         return decide_triton(T, jastrow, pairs, allowed, chance)
     return decide_xla(T, jastrow, pairs, allowed, chance)
@@ -50,15 +55,15 @@ def decide_xla(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -> E
         ratio = take(products, place, 1, keepdims=False)
         size = jnp.abs(ratio)
         log_ratio = jnp.log(size) + take(jastrow, place, 1, keepdims=False)
-        probability = jnp.exp(jnp.minimum(2 * log_ratio, 0))
-        probability = jnp.where(jnp.isfinite(log_ratio), probability, 0.0)
-        accept = may & (chance < probability)
+        square = jnp.exp(jnp.minimum(2 * log_ratio, LARGEST))
+        square = jnp.where(jnp.isfinite(log_ratio), square, 0.0)
+        accept = may & (chance < square)
         stack = jax.vmap(replace_row, (0, None, 0, 0, 0))(stack, place, products, ratio, accept)
         coupled = take(pairs, place, 2, keepdims=False)
         jastrow = jastrow + jnp.where(accept[:, None], coupled, 0)
         log = log + jnp.where(accept, log_ratio, 0)
         phase = phase * jnp.where(accept, ratio / size, 1)
-        return (stack, jastrow, log, phase), (accept, probability)
+        return (stack, jastrow, log, phase), (accept, jnp.minimum(square, 1.0))
 
     stack = jnp.concatenate([T, unit], axis=1)  # one update serves T and Q
     start = (stack, jastrow, jnp.zeros(walkers), jnp.ones(walkers, T.dtype))
@@ -73,7 +78,7 @@ def decide_triton(T: Any, jastrow: Any, pairs: Any, allowed: Any, chance: Any) -
     walkers, k, _ = T.shape
     block = max(16, 1 << (k - 1).bit_length())
     # Moves that are not allowed have no chance.
-    chance = jnp.where(allowed, chance, 2.0)
+    chance = jnp.where(allowed, chance, jnp.inf)
     many, one = ((walkers, k), jnp.float64), ((walkers,), jnp.float64)
     shapes = [many, many, (T.shape, jnp.float64), one, one]
     accepted, probability, Q, log, phase = triton_calls.call(

@@ -44,11 +44,11 @@ def kernel(
         ratio = tl.sum(tl.where(here, row, 0.0), 0)
         size = tl.abs(ratio)
         log_ratio = tl.log(size) + tl.sum(tl.where(here, jastrow, 0.0), 0)
-        probability = tl.exp(tl.minimum(2 * log_ratio, 0.0))
+        square = tl.exp(tl.minimum(2 * log_ratio, 700.0))
         # Comparisons with NaN are false: a ratio that is infinite or no number is refused.
         finite = (log_ratio > -1e300) & (log_ratio < 1e300)
-        probability = tl.where(finite, probability, 0.0)
-        accept = tl.sum(tl.where(here, chances, 0.0), 0) < probability
+        square = tl.where(finite, square, 0.0)
+        accept = tl.sum(tl.where(here, chances, 0.0), 0) < square
         factor = tl.where(accept, 1.0 / tl.where(accept, ratio, 1.0), 0.0)
         change = tl.where(here, row - 1.0, row)
         column = factor * tl.sum(tl.where(j == p, T, 0.0), 1)
@@ -60,7 +60,7 @@ def kernel(
         log += tl.where(accept, log_ratio, 0.0)
         phase *= tl.where(accept & (ratio < 0), -1.0, 1.0)
         accepted += tl.where(here & accept, 1.0, 0.0)
-        probabilities += tl.where(here, probability, 0.0)
+        probabilities += tl.where(here, tl.minimum(square, 1.0), 0.0)
     tl.store(q_ptr + place, Q, mask=inside)
     tl.store(accepted_ptr + walker * k + line, accepted, mask=line < k)
     tl.store(probability_ptr + walker * k + line, probabilities, mask=line < k)

@@ -23,6 +23,10 @@ class Dynamics(eqx.Module):
     def log_acceptance(self, old, new, gradient_old, gradient_new, log_ratio) -> Any:
         """ln of the Metropolis quotient, with log_ratio = ln|Ψ'/Ψ|."""
 
+    def asymmetry(self, old: Any, new: Any) -> Any:
+        """ln G(r ← r')/G(r' ← r) of places (d, …), for dynamics without drift."""
+        return jnp.zeros(jnp.shape(old)[1:])
+
 
 class GaussianSteps(Dynamics):
     """r' = r + σξ, accepted with |Ψ'/Ψ|²."""

@@ -1,6 +1,14 @@
-"""Drift and diffusion near bare nuclei (Umrigar, Nightingale and Runge, J. Chem. Phys. 99, 2865).
+"""Steps near nuclei: of VMC in proportion to the distance, of DMC with care for the cusp.
 
-With z the distance to the nearest nucleus, of charge Z, and v = ∇ln|Ψ|,
+Around a nucleus electrons move on the scale of their distance from it: steps that suit valence
+electrons are refused in the core, where walkers then stay for a hundred sweeps. So VMC proposes
+
+    r' = r + s(r) ξ,   s(r) = w min_I √(a_I² + |r − R_I|²),   a_I = 1/Z_I (2 at pseudopotentials),
+
+accepted with |Ψ'/Ψ|² G(r ← r')/G(r' ← r), where G is the Gaussian of width s at its start.
+
+DMC drifts and diffuses as Umrigar, Nightingale and Runge say (J. Chem. Phys. 99, 2865). With z the
+distance to the nearest bare nucleus, of charge Z, and v = ∇ln|Ψ|,
 
     v̄ = v (√(1 + 2 a v²τ) − 1)/(a v²τ),   a = ½(1 + v̂·ẑ) + Z²z²/(10(4 + Z²z²)),
 
@@ -19,7 +27,39 @@ import jax.numpy as jnp
 
 from zitter.qmc.cells import Cell, squared
 from zitter.qmc.systems import System
-from zitter.qmc.walk.dynamics import DriftDiffusion, Dynamics
+from zitter.qmc.walk.dynamics import DriftDiffusion, Dynamics, GaussianSteps
+
+VALENCE = 2.0  # bohr: the size of a pseudopotential's shell of electrons
+
+
+class NuclearSteps(Dynamics):
+    """Steps in proportion to the distance to the nearest nucleus, and to its size within that."""
+
+    width: Any
+    sizes: Any  # (nuclei,) a
+    positions: Any  # (nuclei, 3)
+    cell: Cell | None
+    drifts: ClassVar[bool] = False
+
+    def propose(self, old, gradient, noise, uniform=None):
+        return old + self._width_at(old) * noise
+
+    def log_acceptance(self, old, new, gradient_old, gradient_new, log_ratio):
+        return 2 * log_ratio + self.asymmetry(old, new)
+
+    def asymmetry(self, old, new):
+        here, there = self._width_at(old), self._width_at(new)
+        square = jnp.sum((new - old) ** 2, axis=0)
+        return 3 * jnp.log(here / there) + 0.5 * square * (1 / here**2 - 1 / there**2)
+
+    def _width_at(self, r: Any) -> Any:
+        """s(r) of places r (3, …)."""
+        places = jnp.asarray(self.positions).T
+        parts = [x[..., None] - p for x, p in zip(r, places, strict=True)]
+        if self.cell is not None:
+            parts = self.cell.nearest(parts)
+        nearest = jnp.min(squared(parts) + jnp.asarray(self.sizes) ** 2, axis=-1)
+        return self.width * jnp.sqrt(nearest)
 
 
 class _Aim(NamedTuple):
@@ -95,3 +135,15 @@ def drift_diffusion(system: System, timestep: Any) -> Dynamics:
     return NuclearDriftDiffusion(
         timestep, nuclei.charges[bare], nuclei.positions[bare], system.cell
     )
+
+
+def steps(system: System, width: Any) -> Dynamics:
+    """The dynamics of VMC in a system.
+
+    Without bare nuclei there are no cores, and steps of one width suit all electrons.
+    """
+    nuclei = system.nuclei
+    if system.dimension != 3 or not nuclei.bare.any():
+        return GaussianSteps(width)
+    sizes = jnp.where(nuclei.bare, 1 / jnp.asarray(nuclei.charges), VALENCE)
+    return NuclearSteps(width, sizes, nuclei.positions, system.cell)

@@ -93,7 +93,9 @@ def move_together(psi, dynamics, walkers: Any, block: Block, offers: Offers, dty
         return jax.lax.optimization_barrier((old, dynamics.propose(old, None, noise.T)))
 
     old, new = jax.vmap(propose)(walkers.r, jnp.moveaxis(offers.noise, 1, 0))
-    walkers, found = psi.move_block(walkers, block, new, offers.chance.T, dtype)
+    # |Ψ'/Ψ|² G(r ← r')/G(r' ← r) exceeds a random number where |Ψ'/Ψ|² exceeds this.
+    chance = offers.chance.T * jnp.exp(-jax.vmap(dynamics.asymmetry)(old, new))
+    walkers, found = psi.move_block(walkers, block, new, chance, dtype)
     steps = jnp.where(block.allowed, jnp.sum((new - old) ** 2, axis=1), 0)
     tally = Tally(
         jnp.sum(found.accepted, axis=1, dtype=jnp.float64),

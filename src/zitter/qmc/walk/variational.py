@@ -18,7 +18,7 @@ from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import autocorrelation_time
-from zitter.qmc.walk.dynamics import GaussianSteps
+from zitter.qmc.walk.near_nuclei import steps
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
@@ -166,7 +166,7 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     """`stride` sweeps and one measurement of all walkers."""
     psi, dtype = context.psi, context.dtype
     key, sweep_key, measure_key = jax.random.split(state.key, 3)
-    dynamics = GaussianSteps(state.width)
+    dynamics = steps(psi.system, state.width)
 
     def once(index, carry):
         walkers, accepted = carry
