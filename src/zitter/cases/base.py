@@ -92,8 +92,9 @@ class Case(abc.ABC):
         """The result of a run that was begun in `job.checkpoint`: the same numbers."""
 
     def fingerprint(self) -> str:
-        """What must be the same for a run to be continued: all but labels."""
-        return same_run.fingerprint(self.document.without_labels(), runtime.describe())
+        """What must be the same for a run to be continued: all but labels and the mesh."""
+        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, io, loop, runtime, solve
+from zitter import checks, io, loop, processes, runtime, solve
 from zitter.cases import memory, schema
 from zitter.cases.base import Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -111,7 +111,8 @@ class Evolution(Physics):
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
-        io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+        if processes.first():
+            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:

@@ -1,0 +1,36 @@
+"""One of several processes of `zitter run`: it meets the others, and does not outlive its
+launcher.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from typing import Any
+
+from zitter import processes
+from zitter.cli.launching import LAUNCHER
+
+
+def meet(mesh: Any) -> None:
+    """Join the others, if the environment tells of any.
+
+    `mesh` is that of the run: it says how many devices each process needs.
+    """
+    place = processes.found()
+    if place is None:
+        return
+    if os.environ.get(LAUNCHER):
+        watch = threading.Thread(target=_watch, args=(int(os.environ[LAUNCHER]),), daemon=True)
+        watch.start()
+    sizes = list(mesh.values()) if isinstance(mesh, dict) else []
+    total = math.prod(sizes) if all(isinstance(n, int) for n in sizes) else 1
+    processes.join(place, max(1, total // place.count))
+
+
+def _watch(launcher: int) -> None:
+    while os.getppid() == launcher:
+        time.sleep(1.0)
+    os._exit(processes.LOST)
