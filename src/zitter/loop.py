@@ -168,8 +168,8 @@ def _decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
     Process 0 decides, since clocks differ; a signal to any process stops all.
     """
     stop = processes.anywhere(stop)
-    due, count = processes.agree(due, count)
-    return stop, bool(due), int(count)
+    decided = processes.agree(due, count)
+    return stop, bool(decided[0]), int(decided[1])
 
 
 def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:

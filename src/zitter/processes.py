@@ -4,7 +4,7 @@ All of them run the same program on the same input. What they do next must not d
 signals or files that only one of them sees: process 0 decides (`from_first`, `agree`), writes and
 prints. A process finds its place in one of
 
-    ZITTER_PROCESS="ADDRESS COUNT INDEX"     set by `zitter run --processes`, or by hand
+    ZITTER_PROCESS="ADDRESS COUNT INDEX"     set by who starts several, or by hand
     SLURM_…                                  of a step with several tasks (`srun`)
     OMPI_COMM_WORLD_…                        of Open MPI 4 and 5 (`mpirun`)
 

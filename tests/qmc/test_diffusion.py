@@ -144,7 +144,8 @@ def test_the_comb_copies_in_proportion_to_weight():
 
 def test_extrapolation_to_zero_time_step():
     tau = np.array([0.01, 0.02, 0.04])
-    energy, error, chi = extrapolate(tau, -0.5 + 0.3 * tau, [1e-4, 1e-4, 2e-4])
+    energies = (-0.5 + 0.3 * tau).tolist()
+    energy, error, chi = extrapolate(tau.tolist(), energies, [1e-4, 1e-4, 2e-4])
     assert energy == pytest.approx(-0.5, abs=1e-12)
     assert 1e-4 < error < 4e-4
     assert chi < 1e-12

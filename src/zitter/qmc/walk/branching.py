@@ -18,7 +18,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 from zitter import runtime
 from zitter.qmc import spread
@@ -39,19 +39,16 @@ def comb(key: Any, weights: Any, walkers: Any) -> Any:
     offset = jnp.minimum((chance * total).astype(jnp.int64), total - 1)
     axis, mesh, count = spread.walker_axis(), runtime.settings().mesh, weights.shape[0]
     if mesh is None or axis is None:
-        return spread.over_walkers(
-            lambda place, each: _drawn(*each, *place, count, None),
-            (total, offset),
-            (whole, walkers),
-        )
-    mine, everywhere = PartitionSpec(axis), PartitionSpec()
+        alone = lambda teeth, each: _drawn(each[0], each[1], teeth, count)  # noqa: E731
+        return spread.over_walkers(alone, (total, offset), (whole, walkers))
+    here = PartitionSpec(axis)
     return jax.shard_map(
-        lambda whole, walkers, *place: _drawn(whole, walkers, *place, count, axis),
+        lambda whole, walkers, teeth: _drawn(whole, walkers, teeth, count, mesh, axis),
         mesh=mesh,
-        in_specs=(mine, mine, everywhere, everywhere),
-        out_specs=mine,
+        in_specs=(here, here, PartitionSpec()),
+        out_specs=here,
         check_vma=False,
-    )(whole, walkers, total, offset)
+    )(whole, walkers, (total, offset))
 
 
 def batch_size(walkers: int, devices: int) -> int:
@@ -63,12 +60,15 @@ def batch_size(walkers: int, devices: int) -> int:
     return max(1, min(walkers // devices, math.ceil(math.sqrt(walkers) / 4)))
 
 
-def _drawn(whole: Any, walkers: Any, total: Any, offset: Any, count: int, axis: Any) -> Any:
+def _drawn(
+    whole: Any, walkers: Any, teeth: Any, count: int, mesh: Mesh | None = None, axis: str = ""
+) -> Any:
     """The walkers of one device's slots."""
+    total, offset = teeth
     own = whole.shape[0]
-    device = 0 if axis is None else jax.lax.axis_index(axis)
+    device = 0 if mesh is None else jax.lax.axis_index(axis)
     ends = jnp.cumsum(whole)
-    if axis is not None:
+    if mesh is not None:
         sums = jax.lax.all_gather(ends[-1], axis)
         ends = ends + jnp.sum(jnp.where(jnp.arange(count // own) < device, sums, 0))
     # Walker i fills the slots first … last − 1.
@@ -77,7 +77,7 @@ def _drawn(whole: Any, walkers: Any, total: Any, offset: Any, count: int, axis: 
     slots = device * own + jnp.arange(own)
     chosen = jnp.minimum(jnp.searchsorted(last, slots, side="right"), own - 1)
     taken = jax.tree.map(lambda x: x[chosen], walkers)
-    if axis is None:
+    if mesh is None:
         return taken
     batch = batch_size(count, count // own)
     number = device * own + jnp.arange(own)
@@ -85,7 +85,9 @@ def _drawn(whole: Any, walkers: Any, total: Any, offset: Any, count: int, axis: 
     # How far beyond a device's end its slots reach into the walkers of others.
     right = jnp.where(wanted, (last - 1) // own * own - number, 0)
     left = jnp.where(wanted, number - (first // own + 1) * own + 1, 0)
-    rounds = -(-jax.lax.pmax(jnp.stack([jnp.max(right), jnp.max(left)]), axis) // batch)
+    # As many rounds everywhere, at other twists too: one operation moves walkers on all devices.
+    farthest = jax.lax.pmax(jnp.stack([jnp.max(right), jnp.max(left)]), mesh.axis_names)
+    rounds = -(-farthest // batch)
     load = (first, last, walkers)
     backwards = jax.tree.map(lambda x: x[::-1], load)
     taken = _conveyed(taken, backwards, slots, rounds[0], batch, axis, 1)
