@@ -25,6 +25,7 @@ LEVELS = {
     "reproduce": 7,
     "plot": 7,
     "scans": 7,
+    "batches": 0,
     "kinds": 7,
     "kept_classes": 7,
     "solve": 6,

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime, same_run
+from zitter import batches, checks, loop, runtime, same_run
 from zitter.bases import edges
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
@@ -202,8 +203,10 @@ class Plan:
         # What a function in H encloses may be traced as well, and shows only in its values.
         if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
             _refuse_traced(outside)
-            state, recorded = loop.scan(_record, context, _initial(context, psi), records)
-            ends = [state, _advance(context, state, tail)] if tail else [state]
+            # A function may enclose traced values, which no program that is kept may hold.
+            bare = any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(context))
+            course = _course if bare else _course_compiled
+            ends, recorded = course(context, psi, records, tail, batches.around())
             edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
@@ -424,6 +427,19 @@ def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Arr
     return _advance(context, state, context.save_every), values
 
 
+def _course(context: _Context, psi: jax.Array, records: int, tail: int, on: Any) -> Any:
+    """All of a run that somebody traces: (the states that end it, records).
+
+    Kept compiled by its shapes, for all runs of a scan and for later scans; `on` is their mesh.
+    """
+
+    def carried(context: _Context, psi: jax.Array) -> Any:
+        state, recorded = loop.scan(_record, context, _initial(context, psi), records)
+        return [state, _advance(context, state, tail)] if tail else [state], recorded
+
+    return batches.local(carried, on, context, psi)
+
+
 def _measure(context: _Context, observables, state: _State) -> dict[str, jax.Array]:
     t = context.start + state.steps * context.dt
     return {o.name: o.evaluate(context.H, state.psi, t) for o in observables}
@@ -431,6 +447,7 @@ def _measure(context: _Context, observables, state: _State) -> dict[str, jax.Arr
 
 _measure_compiled = eqx.filter_jit(_measure)
 _advance_compiled = eqx.filter_jit(_advance)
+_course_compiled = eqx.filter_jit(_course)
 
 
 class _Watcher:
