@@ -25,6 +25,8 @@ LEVELS = {
     "reproduce": 7,
     "plot": 7,
     "scans": 7,
+    "sweeps": 7,
+    "together": 7,
     "batches": 0,
     "kinds": 7,
     "kept_classes": 7,

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import warnings
 import weakref
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +31,7 @@ def pulse(intensity="1e15 W/cm^2", wavelength="25 nm", cep=0.0):
     return zt.SineSquared(cycles=2, intensity=intensity, wavelength=wavelength, cep=cep)
 
 
-SCANS = {
+SCANS: dict[str, Any] = {
     "intensity": ["1e14 W/cm^2", "1e15 W/cm^2", "3e15 W/cm^2"],
     "wavelength": ["20 nm", "25 nm", "35 nm"],
     "cep": ["0 deg", "45 deg", "90 deg"],
@@ -45,7 +46,7 @@ def test_eigenstates(name, states):
         final = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
         return jnp.abs(final[0, 0]) ** 2
 
-    batch = zt.scan(survival, **{name: SCANS[name]})
+    batch = zt.scan(survival, None, **{name: SCANS[name]})
     single = [float(survival(**{name: value})) for value in SCANS[name]]
     np.testing.assert_allclose(batch, single, atol=1e-12)
     assert np.ptp(batch) > 1e-5  # the parameter does something
@@ -95,7 +96,7 @@ def test_warns_of_the_worst_point(batch, states):
         single = [ionized(intensity) for intensity in strong[:2]]
     with pytest.warns(ConvergenceWarning) as told:
         batched = zt.scan(ionized, batch, intensity=strong)
-    assert {str(w.message) for w in told} == {str(w.message) for w in alone[-2:]}
+    assert {str(w.message) for w in told} == {str(w.message) for w in list(alone)[-2:]}
     assert len(told) == 2
     np.testing.assert_allclose(batched[:2], single, atol=1e-12)
     with warnings.catch_warnings():
@@ -126,9 +127,9 @@ def compilations():
     """Programs compiled in the block, as a list."""
     found, counting = [], [True]
 
-    def count(event, duration, **_):
+    def count(event, duration_secs, **kwargs):
         if counting and event == "/jax/core/compile/backend_compile_duration":
-            found.append(duration)
+            found.append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(count)
     try:

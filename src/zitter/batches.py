@@ -63,14 +63,17 @@ def spread(items: Any, count: int) -> Any:
 def mapped(function: Callable[[Any], Any], items: Any) -> Any:
     """function(item) for all items, which are `spread`."""
     on = mesh()
-    if on is None:
-        return jax.vmap(function)(items)
-    with _alone(on):
-        return jax.vmap(function, spmd_axis_name=AXIS)(items)
+    with alone():
+        return jax.vmap(function, spmd_axis_name=None if on is None else AXIS)(items)
 
 
 @contextlib.contextmanager
-def _alone(on: Mesh) -> Iterator[None]:
+def alone() -> Iterator[None]:
+    """Inside, each item sees one device."""
+    on = mesh()
+    if on is None:
+        yield
+        return
     _inside.append(on)
     try:
         with runtime.one_device():
