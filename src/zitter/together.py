@@ -201,7 +201,7 @@ def _parts(context: solve.Context) -> tuple[Any, Any]:
 
 
 def _kind(value: Any) -> tuple[Any, ...]:
-    return np.shape(value), np.result_type(value)
+    return np.shape(value), jnp.result_type(value)
 
 
 def _equal(one: Any, other: Any) -> bool:
