@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ def submit(text: str, out: Path, missing: Sequence[int], command: list[str]) -> 
     tasks = options.pop("tasks", len(missing))
     cluster = options.pop("cluster", "slurm")
     try:
-        import submitit
+        submitit: Any = importlib.import_module("submitit")
     except ImportError:
         raise checks.InputError(
             "--slurm", "must have submitit installed: pip install 'zitter[slurm]'"

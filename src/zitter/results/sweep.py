@@ -115,7 +115,7 @@ class Sweep(Result):
         grid = tables.columns("item", *(self.title(key) for key in self.axes), *columns)
         for index in range(min(self.done.size, MOST_ROWS)):
             place = np.unravel_index(index, self.shape)
-            where = [self.label(key, i) for key, i in zip(self.axes, place, strict=True)]
+            where = [self.label(key, int(i)) for key, i in zip(self.axes, place, strict=True)]
             there = self.done[place]
             cells = [f"{column[index]:.6g}" if there else "–" for column in columns.values()]
             grid.add_row(str(index), *where, *cells)
@@ -202,10 +202,10 @@ def _same(one: io.Variable | None, other: io.Variable) -> bool:
 
 def _filled(found: Sequence[Result | None], rows: Sequence[Any]) -> np.ndarray:
     """The rows at their items, NaN at those that are missing."""
-    rows = np.asarray(rows)
-    kind = rows.dtype if rows.dtype.kind in "fc" else np.float64
-    whole = np.full((len(found), *rows.shape[1:]), np.nan, kind)
-    whole[[result is not None for result in found]] = rows
+    there = np.asarray(rows)
+    kind = there.dtype if there.dtype.kind in "fc" else np.float64
+    whole = np.full((len(found), *there.shape[1:]), np.nan, kind)
+    whole[[result is not None for result in found]] = there
     return whole
 
 
