@@ -114,9 +114,9 @@ def test_items_run_together_and_fill_gaps(case, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     problem, batches = solve.Plan.problem, []
 
-    def broken(self, psi, state):
+    def broken(self, state, seen):
         batches.append(self)
-        return "The state is broken." if len(batches) == 2 else problem(self, psi, state)
+        return "The state is broken." if len(batches) == 2 else problem(self, state, seen)
 
     with monkeypatch.context() as patch:
         patch.setattr(solve.Plan, "problem", broken)

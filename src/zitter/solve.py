@@ -231,7 +231,8 @@ class Plan:
         )
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
         checked = self._step_error(given, context.H.basis.join(ends[-1].psi))
-        info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
+        norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
+        info = _info(context, ends[-1], self.steps, norms, time.perf_counter() - started) | checked
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
@@ -266,32 +267,33 @@ class Plan:
         distance = float(self.H.basis.norm(other - final))
         return {"step_error": distance / (ratio**order - 1)}
 
-    def problem(self, psi: Any, state: State) -> str | None:
-        """What is wrong with a run from ψ that has come to this state, as a sentence."""
-        return _Watcher(self.context, self.H, (), psi).guard(state, 0)
+    def problem(self, state: State, seen: dict[str, Any]) -> str | None:
+        """What is wrong with a run that has come to this state, as a sentence."""
+        return _problem(self.context, state, float(seen["before"]), float(seen["after"]))
 
     def solution(
-        self, psi: Any, ends: list[State], recorded: Any, seconds: float, more: dict[str, Any]
+        self, ends: list[State], recorded: Any, seen: dict[str, Any], seconds: float
     ) -> Solution:
-        """What is left of a run from ψ: its last states, its records, and what else is known.
+        """What is left of a run: its last states, its records, and what `look` has seen of it.
 
         Nothing is said of the edges: `info` has the populations there.
         """
-        info = _info(self.context, ends[-1], self.steps, psi, seconds) | more
-        reached = edges.populations(self.context.edges, ends[-1].psi, ends[-1].reached)
-        info |= {name: float(value) for name, value in reached.items()}
-        return self._assemble(ends, recorded, {}, info)
+        norms = float(seen["before"]), float(seen["after"])
+        info = _info(self.context, ends[-1], self.steps, norms, seconds)
+        info |= {name: float(value) for name, value in seen["reached"].items()}
+        return self._assemble(ends, recorded, {}, info, seen["lasts"])
 
     @property
     def all_in_loop(self) -> bool:
         """Whether nothing is measured on visits of the host."""
         return all(map(_in_loop, self.observables))
 
-    def _assemble(self, ends, recorded, sparse, info) -> Solution:
+    def _assemble(self, ends, recorded, sparse, info, lasts=None) -> Solution:
         """The loop's records, then those of the states at its end and at the end of the run."""
         context, basis, state = self.context, self.H.basis, ends[-1]
         join = context.H.basis.join
-        lasts = [_measure_compiled(context, context.observables, end) for end in ends]
+        if lasts is None:
+            lasts = [_measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
             lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
         xp: Any = jnp if checks.is_traced((recorded, lasts)) else np
@@ -478,6 +480,30 @@ _advance_compiled = eqx.filter_jit(advance)
 _course_compiled = eqx.filter_jit(_course)
 
 
+def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, Any]:
+    """What can be told of a run from ψ by its last states: norms, edges, observables."""
+    basis, end = context.H.basis, ends[-1]
+    return {
+        "before": basis.norm(psi),
+        "after": basis.norm(end.psi),
+        "reached": edges.populations(context.edges, end.psi, end.reached),
+        "lasts": [_measure(context, context.observables, state) for state in ends],
+    }
+
+
+def _problem(context: Context, state: State, before: float, norm: float) -> str | None:
+    """A sentence that ends a run, by its state, and its norm before and now."""
+    problem = context.propagator.problem(context.H, state.memory, context.dt)
+    if problem is not None:
+        return problem
+    t = float(context.start + state.steps * context.dt)
+    if not math.isfinite(norm):
+        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
+    if norm > 1.5 * before + 1e-3:
+        return f"The norm grew from {before:g} to {norm:g} by t = {t:g}: take a smaller dt."
+    return None
+
+
 class _Watcher:
     """The host's part of a run: guards, and observables that are not due at each record."""
 
@@ -489,17 +515,8 @@ class _Watcher:
         self.norm = float(context.H.basis.norm(psi))
 
     def guard(self, state: State, done: int) -> str | None:
-        context = self.context
-        problem = context.propagator.problem(context.H, state.memory, context.dt)
-        if problem is not None:
-            return problem
         norm = float(self.context.H.basis.norm(state.psi))
-        t = float(self.context.start + state.steps * self.context.dt)
-        if not math.isfinite(norm):
-            return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-        if norm > 1.5 * self.norm + 1e-3:
-            return f"The norm grew from {self.norm:g} to {norm:g} by t = {t:g}: take a smaller dt."
-        return None
+        return _problem(self.context, state, self.norm, norm)
 
     def visit(self, state: State, done: int) -> dict[str, Any]:
         t = float(self.context.start + state.steps * self.context.dt)
@@ -522,19 +539,19 @@ def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
     return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, bare))
 
 
-def _info(context: Context, state: State, steps: int, psi, seconds: float) -> dict[str, Any]:
-    basis = context.H.basis
-    loss = float(basis.norm(psi) ** 2 - basis.norm(state.psi) ** 2)
+def _info(
+    context: Context, state: State, steps: int, norms: tuple[float, float], seconds: float
+) -> dict[str, Any]:
     report = context.propagator.report(state.memory)
     return {
         "propagator": type(context.propagator).__name__,
         "steps": steps,
         "dt": float(context.dt),
-        "norm_loss": loss,
+        "norm_loss": norms[0] ** 2 - norms[1] ** 2,
         **{
             key: v if isinstance(v, int) else float(v) for key, v in report.items() if v is not None
         },
         "seconds": seconds,
-        **runtime.describe(psi.dtype),
+        **runtime.describe(state.psi.dtype),
         **runtime.describe_shares(context.propagator.shares(context.H)),
     }

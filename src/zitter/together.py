@@ -102,6 +102,11 @@ def _finish(items: _Items, states: Any, steps: int) -> Any:
     return items.each(lambda context, state: solve.advance(context, state, steps), states)
 
 
+@eqx.filter_jit
+def _look(items: _Items, psi: Any, ends: Any) -> Any:
+    return items.each(solve.look, psi, ends)
+
+
 def carried(
     plans: Sequence[solve.Plan],
     psi: Sequence[Any],
@@ -112,7 +117,7 @@ def carried(
 ) -> list[Solution | checks.RunError]:
     """The solution of each plan from its ψ, or what went wrong; plans are of one form."""
     lead, count = plans[0], len(plans)
-    items, states = _prepared(plans, psi)
+    items, stacked, states = _prepared(plans, psi)
     tail, every = lead.tail, lead.context.save_every
     with batches.alone():
         outcome = loop.drive(
@@ -129,19 +134,19 @@ def carried(
             finish_steps=tail,
             axis=loop.Axis("time", float(lead.context.start), float(every * lead.context.dt)),
         )
-    ends = jax.device_get([outcome.state, outcome.end] if tail else [outcome.state])
+        last = [outcome.state, outcome.end] if tail else [outcome.state]
+        seen = _look(items, stacked, last)
+    ends, seen = jax.device_get((last, seen))
     found: list[Solution | checks.RunError] = []
-    errors = _step_errors(plans, psi, ends[-1].psi)
-    with batches.alone():
-        for i, plan in enumerate(plans):
-            own = [jax.tree.map(lambda x, i=i: x[i], end) for end in ends]
-            recorded = jax.tree.map(lambda x, i=i: x[:, i], outcome.records)
-            problem = plan.problem(psi[i], own[-1])
-            if problem is not None:
-                found.append(checks.RunError(problem))
-                continue
-            seconds = outcome.seconds / count
-            found.append(plan.solution(psi[i], own, recorded, seconds, errors[i]))
+    for i, plan in enumerate(plans):
+        own, looked = jax.tree.map(lambda x, i=i: x[i], (ends, seen))
+        problem = plan.problem(own[-1], looked)
+        if problem is not None:
+            found.append(checks.RunError(problem))
+            continue
+        recorded = jax.tree.map(lambda x, i=i: x[:, i], outcome.records)
+        found.append(plan.solution(own, recorded, looked, outcome.seconds / count))
+    _add_step_errors(plans, psi, found)
     _warn(lead, found)
     return found
 
@@ -155,7 +160,7 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None
 
 def seconds(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[float, float]:
     """(compilation, all steps) of all items together, estimated by a few record intervals."""
-    items, states = _prepared(plans, psi)
+    items, _, states = _prepared(plans, psi)
     with batches.alone():
         return loop.seconds(_step, items, states, plans[0].records)
 
@@ -164,33 +169,33 @@ def memory(plans: Sequence[solve.Plan]) -> int:
     """Bytes that all items together take on each device."""
     lead = plans[0]
     zero = np.zeros(lead.context.H.shape, lead.dtype)
-    items, states = _prepared(plans, [zero] * len(plans))
+    items, _, states = _prepared(plans, [zero] * len(plans))
     with batches.alone():
         return loop.memory(_step, items, states, lead.records)
 
 
-def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any]:
+def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any, Any]:
+    """(items, ψ of all of them, the states they start from)."""
     items = _Items.of([plan.context for plan in plans])
-    stacked = batches.spread(
-        jnp.stack([runtime.as_state(p, plans[0].dtype) for p in psi]), len(psi)
-    )
+    states = jnp.stack([runtime.as_state(p, plans[0].dtype) for p in psi])
+    stacked = batches.spread(states, len(psi))
     with batches.alone():
-        return items, _begin(items, stacked)
+        return items, stacked, _begin(items, stacked)
 
 
-def _step_errors(plans: Sequence[solve.Plan], psi: Sequence[Any], finals: Any) -> list[dict]:
-    """For each item what a run with twice the step says, where there is one for all of them."""
-    none: list[dict] = [{} for _ in plans]
+def _add_step_errors(
+    plans: Sequence[solve.Plan], psi: Sequence[Any], found: Sequence[Solution | checks.RunError]
+) -> None:
+    """What a run with twice the step says of each item, where there is one for all of them."""
     with batches.alone():
         coarse = [plan.coarse() for plan in plans]
     ready = [plan for plan in coarse if plan is not None]
     if len(ready) < len(plans) or not all(same_form(ready[0], plan) for plan in ready):
-        return none
-    found = carried([shared(ready[0], plan) for plan in ready], psi)
-    return [
-        plan.step_error(other, end.final, final) if isinstance(end, Solution) else {}
-        for plan, other, end, final in zip(plans, ready, found, finals[: len(plans)], strict=True)
-    ]
+        return
+    others = carried([shared(ready[0], plan) for plan in ready], psi)
+    for plan, twice, end, other in zip(plans, ready, found, others, strict=True):
+        if isinstance(end, Solution) and isinstance(other, Solution):
+            end.info |= plan.step_error(twice, other.final, end.final)
 
 
 def _parts(context: solve.Context) -> tuple[Any, Any]:
