@@ -35,6 +35,11 @@ def timed(action) -> tuple[float, list]:
     return time.perf_counter() - start, found
 
 
+def final(end: zt.Solution | zt.RunError) -> np.ndarray:
+    assert isinstance(end, zt.Solution), end
+    return end.final
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--states", type=int, default=172, help="for each l")
@@ -69,7 +74,7 @@ def main() -> None:
     plans = [together.shared(plans[0], one) for one in plans]
     ways = {
         "one after another": lambda: [np.asarray(one.run(psi).final) for one in plans],
-        "zitter sweep": lambda: [one.final for one in together.carried(plans, [psi] * ITEMS)],
+        "zitter sweep": lambda: list(map(final, together.carried(plans, [psi] * ITEMS))),
         "zt.scan": lambda: list(np.asarray(zt.scan(scanned, intensity=intensities))),
     }
     plans[0].run(psi)
@@ -102,7 +107,7 @@ def main() -> None:
             }
         )
     assert jax.devices()[0].platform != "cpu" or all(r["largest_difference"] < 1e-11 for r in rows)
-    finish(record("sweep", __doc__.splitlines()[0], rows), options.json)
+    finish(record("sweep", (__doc__ or "").splitlines()[0], rows), options.json)
 
 
 if __name__ == "__main__":

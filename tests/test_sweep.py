@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cli, solve, sweeps
+from zitter import cli, loop, solve, sweeps
 from zitter.cli import arrays
 from zitter.results import Sweep
 
@@ -177,7 +178,9 @@ def test_part_of_the_items_and_a_dry_run(case, tmp_path, capsys):
     assert code == 0 and (tmp_path / "map.png").stat().st_size > 1000
 
 
-def test_refusals(case, tmp_path, capsys):
+def test_refusals(case, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "submitit", None)
+
     def refused(*arguments: object) -> str:
         code, _, stderr = zitter(capsys, "sweep", case, "--out", tmp_path / "no", *arguments)
         assert code == 2 and stderr.count("\n") == 1 and not (tmp_path / "no").exists()
@@ -203,6 +206,58 @@ def test_tasks_of_an_array_are_stretches_of_what_is_missing():
     assert arrays.stretches(range(8), 3) == [(0, 3), (3, 6), (6, 8)]
     assert arrays.stretches([0, 1, 4, 5, 6], 2) == [(0, 2), (4, 7)]
     assert arrays.stretches([3], 9) == [(3, 4)]
+
+
+@pytest.mark.slow
+def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
+    """From the middle of a batch, to the same bits."""
+    arguments = ("sweep", case, "--over", OVER, "--quiet", "--checkpoint-every", "0")
+    assert zitter(capsys, *arguments, "--out", tmp_path / "whole")[0] == 0
+    segment, calls = loop._segment, []
+
+    def stopped(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise loop.Interrupted("stopped")
+        return segment(*given)
+
+    out = tmp_path / "parts"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_segment", stopped)
+        code, _, stderr = zitter(capsys, *arguments, "--out", out)
+    assert code == 1 and "the same command goes on from there" in stderr
+    assert zt.load(out).numbers()["done"] == 0
+    assert len(list((out / "checkpoint").glob("*/state.h5"))) == 1
+    assert zitter(capsys, *arguments, "--out", out)[0] == 0
+    assert not list((out / "checkpoint").glob("*/state.h5"))
+    whole, parts = zt.load(tmp_path / "whole"), zt.load(out)
+    for name, values in whole.values.items():
+        assert parts.values[name].tobytes() == values.tobytes(), name
+
+
+@pytest.mark.slow
+def test_tasks_of_an_array_fill_one_sweep(case, tmp_path, capsys, monkeypatch):
+    """Two processes at once, as Slurm would start them; the last one adds all up."""
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    out = tmp_path / "out"
+    code, stdout, _ = zitter(
+        capsys,
+        "sweep",
+        case,
+        "--over",
+        OVER,
+        "--out",
+        out,
+        "--slurm",
+        "cluster=local,tasks=2,time=9",
+    )
+    assert code == 0 and "submitted 2 tasks" in stdout
+    for _ in range(600):
+        if (out / "result.h5").exists() and zt.load(out).done.all():
+            break
+        time.sleep(0.5)
+    assert zt.load(out).numbers()["done"] == 4
 
 
 @pytest.mark.slow

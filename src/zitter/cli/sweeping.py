@@ -62,18 +62,29 @@ def sweep(request: Request) -> int:
             return arrays.submit(
                 request.slurm, request.out, [i.index for i in missing], _again(request)
             )
-        failed, seconds = _carried(request, store, parts, len(chosen) - len(missing))
-        info = _info(document, seconds, len(missing))
+        started = time.perf_counter()
+
+        def add_up() -> Sweep:
+            info = _info(document, time.perf_counter() - started, len(missing))
+            return store.assemble(axes, items, info, document.text)
+
         try:
-            result = store.assemble(axes, items, info, document.text)
+            failed = _carried(request, store, parts, len(chosen) - len(missing))
+            result = add_up()
+        except (loop.Interrupted, KeyboardInterrupt):
+            add_up()
+            raise checks.RunError(
+                "stopped on request. What is done is kept; the same command goes on from there."
+            ) from None
         except OSError as error:
-            raise _unwritable(request, error) from error
+            reason = error.strerror or str(error)
+            raise checks.RunError(f"cannot write to {request.out}: {reason}.") from error
         _report(request, store, result)
         return 1 if failed else 0
 
 
-def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> tuple[Any, float]:
-    started, count = time.perf_counter(), sum(map(len, parts))
+def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> Sequence[Any]:
+    """Compute what is missing; what failed."""
 
     def log(text: str) -> None:
         request.out.mkdir(parents=True, exist_ok=True)
@@ -86,17 +97,11 @@ def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> 
 
     progress = not request.quiet and sys.stderr.isatty()
     teller = sweeps.Teller(progress, say, log, request.checkpoint_every)
-    try:
-        if before:
-            say(f"{before} items are there already")
-        log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
-        return sweeps.carry(parts, store, teller), time.perf_counter() - started
-    except (loop.Interrupted, KeyboardInterrupt):
-        text = "stopped on request. What is done is kept; the same command goes on from there."
-        log(text)
-        raise checks.RunError(text) from None
-    except OSError as error:
-        raise _unwritable(request, error) from error
+    if before:
+        say(f"{before} items are there already")
+    count = sum(map(len, parts))
+    log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
+    return sweeps.carry(parts, store, teller)
 
 
 def _estimate(request: Request, axes: Any, chosen: Any, parts: Sequence[sweeps.Part]) -> int:
@@ -212,7 +217,3 @@ def _require_folder(out: Path) -> None:
             raise checks.InputError(
                 "--out", f"must be new or of a sweep, but {out} holds the result of a run"
             )
-
-
-def _unwritable(request: Request, error: OSError) -> checks.RunError:
-    return checks.RunError(f"cannot write to {request.out}: {error.strerror or error}.")
