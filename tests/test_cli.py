@@ -402,7 +402,11 @@ def undisturbed(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+    "how",
+    [
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGKILL, signal.SIGINT)),
+        signal.SIGTERM,
+    ],
 )
 def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, capsys, how):
     out = tmp_path / "out"

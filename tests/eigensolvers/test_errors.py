@@ -20,7 +20,9 @@ def test_box_error_of_an_oscillator():
     assert np.all(estimate > 0.5 * true) and np.all(estimate < 3 * true)
 
 
-@pytest.mark.parametrize(("rmax", "n"), [(10.0, 3), (15.0, 3), (25.0, 6)])
+@pytest.mark.parametrize(
+    ("rmax", "n"), [(10.0, 3), pytest.param(15.0, 3, marks=pytest.mark.slow), (25.0, 6)]
+)
 def test_box_error_of_hydrogen_in_splines(rmax, n):
     """1s, 2p, 2s, 3d, 3p, 3s: the slope at rmax against the exact levels."""
     splines = zt.RadialBSplines(50, 7, rmax, "graded", first=0.15)
@@ -59,7 +61,8 @@ def test_bounds_from_residuals_cover():
         assert np.all(np.abs(found.energies - exact) <= np.array(found.info["error_bounds"]))
 
 
-@pytest.mark.parametrize(("h", "n"), [(0.5, 28), pytest.param(0.35, 44, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("h", "n"), [(0.5, 28), (0.35, 44)])
 @pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
 def test_energy_errors_cover_the_true_error_of_a_molecule(h, n):
     """H2+ at R = 2: 1sσg and 2pσu to 13 digits from the literature."""

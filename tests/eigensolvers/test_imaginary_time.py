@@ -89,7 +89,7 @@ def test_what_did_not_converge_is_told_by_its_own_rule():
         zt.eigenstates(H, 1, zt.ImaginaryTime(max_updates=10))
 
 
-@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_several_states_in_single_precision(n):
     zt.configure(precision="single")
     try:

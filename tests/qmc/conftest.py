@@ -21,7 +21,12 @@ GASES = {
 }
 
 
-@pytest.fixture(scope="session", params=list(GASES))
+# Two and three dimensions, real and complex; the others take more of the same code.
+FAST = "triangular 4", "twisted 2 up 1 down"
+EACH = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in GASES]
+
+
+@pytest.fixture(scope="session", params=EACH)
 def any_psi(request) -> SlaterJastrow:
     """u + p + H on gases of both dimensions, with equal, unequal and one kind of spins."""
     gas = ElectronGas(**GASES[request.param], allow_open_shell=True)

@@ -66,7 +66,9 @@ def test_closed_forms_are_those_of_the_logarithm(any_psi):
 
 
 @pytest.mark.parametrize(
-    "dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"]
+    "dynamics",
+    [pytest.param(GaussianSteps(0.5), marks=pytest.mark.slow), DriftDiffusion(0.05)],
+    ids=["gauss", "drift"],
 )
 def test_a_walk_is_the_same_for_both(dynamics):
     """The same random numbers, where both move one electron at a time: the same walk."""
