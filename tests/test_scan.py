@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,7 +45,8 @@ def test_eigenstates(name, states):
         final = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
         return jnp.abs(final[0, 0]) ** 2
 
-    batch = zt.scan(survival, **{name: SCANS[name]})
+    values: Any = {name: SCANS[name]}
+    batch = zt.scan(survival, **values)
     single = [float(survival(**{name: value})) for value in SCANS[name]]
     np.testing.assert_allclose(batch, single, atol=1e-12)
     assert np.ptp(batch) > 1e-5  # the parameter does something
@@ -94,7 +96,7 @@ def test_warns_of_the_worst_point(batch, states):
         single = [ionized(intensity) for intensity in strong[:2]]
     with pytest.warns(ConvergenceWarning) as told:
         batched = zt.scan(ionized, batch, intensity=strong)
-    assert {str(w.message) for w in told} == {str(w.message) for w in alone[-2:]}
+    assert {str(w.message) for w in told} == {str(w.message) for w in list(alone)[-2:]}
     assert len(told) == 2
     np.testing.assert_allclose(batched[:2], single, atol=1e-12)
     with warnings.catch_warnings():

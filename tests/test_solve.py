@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,7 @@ def slow(*values):
 def test_records_times_and_states():
     """103 steps, a record every 10: at the start, after each ten, and at the end."""
     system = systems.detuned_coupling()
-    sol = zt.evolve(
+    sol: Any = zt.evolve(
         system.H,
         system.start,
         (0.0, 1.03),
@@ -58,10 +58,10 @@ class FailingAtTheEnd(zt.Taylor):
 
 def test_steps_after_the_last_record_are_guarded_too(tmp_path):
     """The whole interval before them is the last that was good, and is kept."""
-    system = systems.detuned_coupling()
+    system, failing = systems.detuned_coupling(), cast(Any, FailingAtTheEnd)
     options = {"save_every": 10, "checkpoint": tmp_path / "kept"}
     with pytest.raises(zt.RunError, match=r"It failed\. The state after 10 steps is kept"):
-        zt.evolve(system.H, system.start, (0.0, 0.13), 0.01, FailingAtTheEnd(4), **options)
+        zt.evolve(system.H, system.start, (0.0, 0.13), 0.01, failing(4), **options)
     assert (tmp_path / "kept" / "state.h5").exists()
 
 

@@ -1,5 +1,7 @@
 """The paper's explicit update: its formula, its stability limit, its stopping rule, and better."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import zitter as zt
 from zitter.eigensolvers.imaginary_time import Update
 
 
-def oscillator(n=24, h=0.4):
+def oscillator(n=24, h=0.4) -> Any:
     return zt.discretize(zt.Model([zt.Kinetic(order=2), zt.Harmonic(1.0)]), zt.Grid((n,) * 3, h))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from walker_programs import scattered
 
@@ -27,7 +29,7 @@ EACH = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for n
 
 
 @pytest.fixture(scope="session", params=EACH)
-def any_psi(request) -> SlaterJastrow:
+def any_psi(request) -> Any:
     """u + p + H on gases of both dimensions, with equal, unequal and one kind of spins."""
     gas = ElectronGas(**GASES[request.param], allow_open_shell=True)
     return scattered(SlaterJastrow(gas, [U(order=3), P(stars=2), H(order=2)], delay=3))

@@ -35,9 +35,9 @@ class Differentiated(PlainWavefunction):
 
     system: System
     parameters: Any
-    psi: SlaterJastrow
+    psi: Any
 
-    def __init__(self, psi: SlaterJastrow):
+    def __init__(self, psi: Any):
         self.system, self.parameters, self.psi = psi.system, psi.parameters, psi
 
     @property
@@ -200,6 +200,7 @@ def test_terms_with_one_name_are_refused(hopping):
         def energies(self):
             return self.hopping, self.hopping
 
-    psi = SlaterJastrow(Twice(hopping.gas, (0.1, 0.0, 0.0)))
+    twice: Any = Twice
+    psi = SlaterJastrow(twice(hopping.gas, (0.1, 0.0, 0.0)))
     with pytest.raises(checks.InputError, match="names of their own, but share"):
         local_energies(psi, begin(psi, hopping.start(KEY, 1)))
