@@ -155,6 +155,7 @@ def test_totals_stand_beside_values_per_electron(tmp_path):
         _ = earlier.total_energy
 
 
+@pytest.mark.slow
 def test_the_page_on_ones_own_wave_function_runs():
     """Hooke's atom of the documentation: the exact Ψ has the energy 2 and no variance."""
     text = PAGE.read_text(encoding="utf-8").split("## Your own system")[1].split("\n## ")[0]
