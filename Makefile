@@ -16,9 +16,6 @@ ON_CPU := JAX_PLATFORMS=$${JAX_PLATFORMS:-cpu}
 PYTEST := $(BIN)/python -m pytest
 # Tests of one file stay with one worker, so that what they share is made and compiled once.
 SPREAD := -n $(WORKERS) --dist loadfile
-# Fast tests compile far longer than they run: there LLVM does not optimize. test-all tests what
-# users run.
-QUICKLY_COMPILED := JAX_DISABLE_MOST_OPTIMIZATIONS=true
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +43,7 @@ demo: setup  ## run one example and draw it
 	@echo "The picture is demo-output/demo.png"
 
 test: setup  ## the fast tests, on the CPU
-	$(TEST_ENV) $(ON_CPU) $(QUICKLY_COMPILED) $(PYTEST) -q $(SPREAD)
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD)
 
 test-all: setup  ## every test; those for GPUs where there is one
 	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) -m "not gpu and not multiprocess"
