@@ -38,7 +38,9 @@ SCANS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize(
+    "name", ["intensity", pytest.param("wavelength", marks=pytest.mark.slow), "cep"]
+)
 def test_eigenstates(name, states):
     def survival(**options):
         light = zt.VelocityGauge(pulse(**options))
@@ -82,7 +84,7 @@ def test_average_over_the_focus(states):
     assert averaged == pytest.approx(0.99 * yields[-1], rel=1e-3)
 
 
-@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize("batch", [pytest.param(None, marks=pytest.mark.slow), 2])
 def test_warns_of_the_worst_point(batch, states):
     """The same numbers, of the last l and of the wall, as the strongest pulse alone, said once."""
 
