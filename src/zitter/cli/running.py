@@ -19,7 +19,7 @@ from jax.errors import JaxRuntimeError
 
 import zitter
 from zitter import cases, checks, config, loop, processes, runtime, tables
-from zitter.cli import together
+from zitter.cli import meeting
 from zitter.cli.folder import Folder
 from zitter.cli.showing import print_json, print_result
 from zitter.linalg.base import Unsupported
@@ -58,10 +58,10 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
 def run(request: Request) -> int:
     """Nothing is written before every check has passed."""
     keep_compiled_programs()
-    with _stoppable():
-        with _named(request.case):
+    with stoppable():
+        with named(request.case):
             document = config.read(request.case, request.settings)
-            together.meet(request.runtime["mesh"] or document.table.get("mesh"))
+            meeting.meet(request.runtime["mesh"] or document.table.get("mesh"))
             cases.configure(document, **request.runtime)
             case = cases.read(document)
             if request.checkpoint_every is not None:
@@ -69,7 +69,7 @@ def run(request: Request) -> int:
         folder = Folder(request.out, case, request.resume, request.overwrite)
         if not request.dry_run and processes.from_first(lambda: _finished(request, folder)):
             return 0
-        with _named(request.case):
+        with named(request.case):
             case.check(estimating=request.dry_run)
             if request.dry_run:
                 return _estimate(request, case)
@@ -134,7 +134,7 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
         folder.log,
         keep,
     )
-    with _named(request.case), _explained(folder):
+    with named(request.case), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
     keep(result, "result.h5")
     if processes.first():
@@ -182,7 +182,7 @@ def _report(request: Request, result: Result, how: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[None]:
+def named(file: Path) -> Iterator[None]:
     """Errors begin with the file they are about, or with the option."""
     try:
         yield
@@ -197,7 +197,7 @@ def _named(file: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
+def stoppable() -> Iterator[None]:
     """Outside the loop, SIGTERM and Ctrl-C end the command with a sentence."""
 
     def stop(number, frame):
