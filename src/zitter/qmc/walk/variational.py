@@ -228,5 +228,10 @@ def everything(
     measured = {}
     for estimator in estimators:
         one = lambda walker, k, e=estimator: e.evaluate(psi, walker, k)  # noqa: E731
-        measured[estimator.name] = jax.vmap(one)(walkers, keys)
+        some = estimator.at_once(psi)
+        if some is None or some >= len(keys):
+            measured[estimator.name] = jax.vmap(one)(walkers, keys)
+        else:
+            each = lambda entry, one=one: one(*entry)  # noqa: E731
+            measured[estimator.name] = jax.lax.map(each, (walkers, keys), batch_size=some)
     return parts, measured
