@@ -82,6 +82,7 @@ def test_h2plus_moving_nuclei(outputs, capsys):
     assert abs(told["final"]["norm"] - 1) < 1e-10
 
 
+@pytest.mark.slow
 def test_h2plus_laser(outputs, capsys):
     told = run("h2plus-laser", outputs, capsys)
     assert abs(told["info"]["initial_energy"] + 1.1026342144949) < 1e-7  # 9 nodes in an element
@@ -249,6 +250,7 @@ def test_electron_gas(capsys):
     assert abs(variational - projected) < 0.003
 
 
+@pytest.mark.slow
 def test_hydrogen_photoelectrons(capsys):
     printed = script("hydrogen-photoelectrons", capsys)
     length, velocity = (float(x) for x in re.findall(r"ionization (\S+)", printed))

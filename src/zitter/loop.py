@@ -29,6 +29,9 @@ from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 
 
+SHORT = 256  # records: an equilibration and the run after it should be one program
+
+
 class Interrupted(checks.RunError):
     """The run was asked to stop (Ctrl-C, SIGTERM); its state is saved if it has a checkpoint."""
 
@@ -241,9 +244,9 @@ def _bytes(array: Any) -> int:
 
 def _capacity(record_leaves, steps: int) -> int:
     """How many records a segment may hold: a power of two within what the device should spend on
-    them, so that runs of similar length share one compiled program."""
+    them, so that runs of similar length share one compiled program, and all short ones do."""
     affordable = RECORD_BYTES // max(sum(_bytes(r) for r in record_leaves), 1)
-    wanted = max(16, 2 ** math.ceil(math.log2(max(steps, 1))))
+    wanted = max(SHORT, 2 ** math.ceil(math.log2(max(steps, 1))))
     return int(max(1, min(wanted, 1024, affordable)))
 
 

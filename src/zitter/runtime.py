@@ -10,8 +10,10 @@ double precision on JAX's default device at the moment it builds its first basis
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import jax
@@ -87,6 +89,18 @@ def configure(
 def settings() -> Settings:
     """The settings in force; the defaults of `configure` are applied if nobody has chosen."""
     return _settings if _settings is not None else configure()
+
+
+@contextlib.contextmanager
+def one_device() -> Iterator[None]:
+    """The same settings without their mesh, for what is done item by item inside a larger whole."""
+    global _settings
+    whole = settings()
+    _settings = dataclasses.replace(whole, mesh=None)
+    try:
+        yield
+    finally:
+        _settings = whole
 
 
 def find_device(name: str | None) -> Any:

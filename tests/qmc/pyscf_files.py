@@ -46,12 +46,7 @@ def parts_of(out: Any) -> dict[str, tuple[float, float]]:
 
 
 def agrees(out: Any, numbers: dict[str, Any]) -> bool:
-    """Whether energy, kinetic energy and that of the pseudopotentials are PySCF's.
-
-    Within 3σ, and 4σ for the parts: they stay correlated for longer than their sum, so that error
-    bars of runs as short as those of tests are less sure.
-    """
+    """Whether energy, kinetic energy and that of the pseudopotentials are PySCF's, within 3σ."""
     return all(
-        abs(mean - numbers[name]) < (3 if name == "energy" else 4) * error
-        for name, (mean, error) in parts_of(out).items()
+        abs(mean - numbers[name]) < 3 * error for name, (mean, error) in parts_of(out).items()
     )

@@ -84,6 +84,7 @@ def soft(r):
     return -2 / distance * (1 - screen) + 1.2 * screen
 
 
+@pytest.mark.slow
 def test_beryllium_has_the_energy_of_casscf():
     """2s² with 2p²: four determinants."""
     psi, casscf, hartree_fock = expansion("be", [ExternalPotential(soft)])

@@ -26,6 +26,6 @@ def test_orbitals_come_with_the_package(atoms):
 def test_helium_has_its_published_energies():
     atoms = next(atoms for atoms in ATOMS if atoms.name == "he")
     size = dataclasses.replace(SMALL, variational=100, projected=60)
-    rows = qmc_matter._rows(atoms, {}, size, False, {}, False)
+    rows = qmc_matter.atoms_rows(atoms, {}, size, False, False)
     assert len(rows) == 2 and all(row.ok for row in rows)
     assert all(row.error is not None and row.error < 2e-3 for row in rows)

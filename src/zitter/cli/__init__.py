@@ -87,6 +87,67 @@ def run(
 
 
 @app.command()
+def sweep(
+    case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="KEY.PATH=VALUES",
+            help="What varies: first:last:lin:count, first:last:log:count, or value,value,…",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output directory [default: CASE-sweep].")
+    ] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Only these items, FIRST:END as in Python.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Most items at once on a device [default: what fits].")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Devices to share the work: batch=4.")] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(help="Submit an array of jobs instead: partition=gpu,tasks=8,time=60,…"),
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")
+    ] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+) -> int:
+    """Run a calculation for many values; run again, it fills the gaps."""
+    from zitter.cli import sweeping as command
+    from zitter.cli.running import parse_mesh
+
+    request = command.Request(
+        case=case,
+        over=tuple(over or ()),
+        settings=tuple(settings or ()),
+        out=out if out is not None else Path(f"{case.stem}-sweep"),
+        items=items,
+        batch=batch,
+        runtime={"precision": precision, "device": device, "mesh": parse_mesh(mesh)},
+        slurm=slurm,
+        checkpoint_every=checkpoint_every,
+        dry_run=dry_run,
+        json=json,
+        quiet=quiet,
+    )
+    return command.sweep(request)
+
+
+@app.command()
 def show(
     result: Annotated[Path, typer.Argument(help="An output directory or a result file.")],
     json: Json = False,

@@ -57,8 +57,8 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
 def run(request: Request) -> int:
     """Nothing is written before every check has passed."""
     keep_compiled_programs()
-    with _stoppable():
-        with _named(request.case):
+    with stoppable():
+        with named(request.case):
             document = config.read(request.case, request.settings)
             cases.configure(document, **request.runtime)
             case = cases.read(document)
@@ -69,7 +69,7 @@ def run(request: Request) -> int:
         if finished is not None:
             _report(request, finished, "finished already")
             return 0
-        with _named(request.case):
+        with named(request.case):
             case.check(estimating=request.dry_run)
             if request.dry_run:
                 return _estimate(request, case)
@@ -121,7 +121,7 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
         folder.log,
         keep,
     )
-    with _named(request.case), _explained(folder):
+    with named(request.case), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
     keep(result, "result.h5")
     folder.end()
@@ -161,7 +161,7 @@ def _report(request: Request, result: Result, how: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[None]:
+def named(file: Path) -> Iterator[None]:
     """Errors begin with the file they are about, or with the option."""
     try:
         yield
@@ -176,7 +176,7 @@ def _named(file: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
+def stoppable() -> Iterator[None]:
     """Outside the loop, SIGTERM and Ctrl-C end the command with a sentence."""
 
     def stop(number, frame):

@@ -37,14 +37,9 @@ class Size:
 SMALL, FULL = Size((1, 1, 2), (3, 1, 1), 32, 40), Size((2, 2, 2), (9, 9, 1), 256, 200)
 
 
-def rows(folder: Path, full: bool, progress: bool) -> tuple[list[Row], list[str]]:
-    size = FULL if full else SMALL
-    found = _silicon(folder / "si.chk", size, progress)
-    return found + _nitride(folder / "bn.chk", size), [NOTE]
-
-
-def _silicon(file: Path, size: Size, progress: bool) -> list[Row]:
+def silicon(file: Path, full: bool, progress: bool) -> list[Row]:
     """VMC energies per primitive cell; every run has a seed of its own."""
+    size = FULL if full else SMALL
     jastrow = [U(6)]
     by_blips = from_pyscf(file, jastrow, supercell=size.silicon, blips=SPLINES)
     by_gaussians = from_pyscf(file, jastrow, supercell=size.silicon)
@@ -73,8 +68,9 @@ def _silicon(file: Path, size: Size, progress: bool) -> list[Row]:
     return made
 
 
-def _nitride(file: Path, size: Size) -> list[Row]:
+def nitride(file: Path, full: bool) -> list[Row]:
     """Milliseconds per walker of one sweep, and of the local energy."""
+    size = FULL if full else SMALL
     made, before = [], 0.0
     times = sweep_times(file, size)
     electrons = times.pop("electrons")

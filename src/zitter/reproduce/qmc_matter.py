@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import time
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from zitter.qmc import (
 )
 from zitter.reproduce import matter_solids
 from zitter.reproduce.report import Report, Row
+from zitter.reproduce.side_by_side import side_by_side
 
 # Orbitals by PySCF (benchmarks/make_matter_orbitals.py), and the energies it found.
 ORBITALS = Path(__file__).parent / "matter"
@@ -77,31 +79,43 @@ class Size:
 SMALL, FULL = Size(256, 5, 60, 40), Size(4096, 12, 400, 400)
 
 
+# Systems that know nothing of each other; those that take longest come first.
+PARTS = ("si", "c", "bn", "be", "lih", "h2", "he")
+
+
 def run(full: bool = False, out: Path | None = None, progress: bool = False) -> Report:
     started = time.perf_counter()
-    size = FULL if full else SMALL
-    energies = json.loads((ORBITALS / "energies.json").read_text(encoding="utf-8"))
-    rows: list[Row] = []
-    samples: dict[str, Samples] = {}
-    for atoms in ATOMS:
-        rows += _rows(atoms, energies[atoms.name], size, full, samples, progress)
-    more, notes = matter_solids.rows(ORBITALS, full, progress)
-    rows += more
+    told = runtime.describe()
+    on_cpu = runtime.settings().device.platform == "cpu"
+    if full or not on_cpu or (os.cpu_count() or 1) < 2:
+        found = {part: rows_of(part, full, progress) for part in PARTS}
+    else:
+        found = side_by_side(__name__, PARTS, progress)
+    rows = [row for part in (*(a.name for a in ATOMS), "si", "bn") for row in found[part]]
+    notes = [matter_solids.NOTE]
     if not full:
         notes.insert(0, "Fewer samples, and small cells of the solids: --full takes all, on a GPU.")
     figures = [str(_figure(out, rows))] if out is not None else []
-    told = runtime.describe()
     seconds = time.perf_counter() - started
     return Report("qmc-matter", rows, seconds, told["device"], told["precision"], notes, figures)
+
+
+def rows_of(part: str, full: bool, progress: bool = False) -> list[Row]:
+    """The rows of one system."""
+    if part == "si":
+        return matter_solids.silicon(ORBITALS / "si.chk", full, progress)
+    if part == "bn":
+        return matter_solids.nitride(ORBITALS / "bn.chk", full)
+    energies = json.loads((ORBITALS / "energies.json").read_text(encoding="utf-8"))
+    atoms = next(atoms for atoms in ATOMS if atoms.name == part)
+    return atoms_rows(atoms, energies[part], FULL if full else SMALL, full, progress)
 
 
 def orbitals(name: str, jastrow: tuple = (), cusp: bool = True) -> SlaterJastrow:
     return from_pyscf(ORBITALS / f"{name}.chk", jastrow, cusp)
 
 
-def _rows(
-    atoms: Atoms, known: dict, size: Size, full: bool, samples: dict[str, Samples], progress: bool
-) -> list[Row]:
+def atoms_rows(atoms: Atoms, known: dict, size: Size, full: bool, progress: bool) -> list[Row]:
     rows = []
     if full:
         rows.append(_hartree_fock(atoms, known, size))
@@ -109,7 +123,6 @@ def _rows(
     method = LinearMethod(size.iterations)
     psi = optimize(psi, method, walkers=size.walkers, progress=progress).wavefunction
     found = vmc(psi, walkers=size.walkers, blocks=size.variational, progress=progress)
-    samples[f"VMC, {atoms.label}"] = found
     label = f"VMC energy, {atoms.label} (hartree)"
     if atoms.variational is None:
         rows.append(Row(label, found.energy, found.energy_error, source="zitter"))
@@ -121,7 +134,7 @@ def _rows(
         highest, lowest = reference + 1e-3 + 3 * error, atoms.exact - 3 * error
         fine = bool(lowest <= found.energy <= highest)
         rows.append(Row(label, found.energy, error, reference, source, None, fine))
-    rows.append(_projected(atoms, psi, found, size, samples, progress))
+    rows.append(_projected(atoms, psi, found, size, progress))
     return rows
 
 
@@ -134,12 +147,7 @@ def _hartree_fock(atoms: Atoms, known: dict, size: Size) -> Row:
 
 
 def _projected(
-    atoms: Atoms,
-    psi: SlaterJastrow,
-    before: Samples,
-    size: Size,
-    samples: dict[str, Samples],
-    progress: bool,
+    atoms: Atoms, psi: SlaterJastrow, before: Samples, size: Size, progress: bool
 ) -> Row:
     """DMC at two time steps, in equal stretches of imaginary time, and its limit."""
     energies, errors = [], []
@@ -148,7 +156,6 @@ def _projected(
             psi, tau, size.walkers, size.projected, steps=round(0.2 / tau),
             start=before.positions, progress=progress,
         )  # fmt: skip
-        samples[f"DMC, {atoms.label}, τ = {tau:g}"] = found
         energies.append(found.energy)
         errors.append(found.energy_error)
     value, error, _ = extrapolate(atoms.timesteps, energies, errors)
