@@ -28,6 +28,7 @@ VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc
 SOURCES: dict[str, Callable[..., Any]] = {
     "from_pyscf": qmc.from_pyscf,
     "from_trexio": qmc.from_trexio,
+    "from_pwscf": qmc.from_pwscf,
 }
 SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)
 PARAMETERS = "jastrow.h5"

@@ -69,6 +69,8 @@ class Run:
                 name = type(estimator).__name__
                 raise checks.InputError("estimators", f"must not hold {name} at a twist")
         prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
+        for estimator in estimators:
+            estimator.check(psi)
         names = [e.name for e in prepared]
         for position, name in enumerate(names):
             if name in names[:position]:

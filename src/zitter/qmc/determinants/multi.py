@@ -102,6 +102,9 @@ class MultiSlater(Antisymmetric):
     def label(self) -> str:
         return f"Σ D↑D↓ ({self.excitations.count} determinants)"
 
+    def displaced(self, carry):
+        return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.displaced(carry))
+
     def at_twist(self, cell: Any, twist: Any) -> MultiSlater:
         return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.at_twist(cell, twist))
 

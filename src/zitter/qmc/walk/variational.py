@@ -271,6 +271,15 @@ def everything(
     """Parts of the local energy and what the estimators find, for each walker."""
     parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype, terms)
     keys = jax.random.split(key, walkers.r.shape[0])
-    one = lambda shared, walker, k: shared[1].evaluate(shared[0], walker, k)  # noqa: E731
-    measured = {e.name: spread.each_walker(one, (psi, e), walkers, keys) for e in estimators}
-    return parts, measured
+    found = {e.name: spread.over_walkers(_found, (psi, e), (walkers, keys)) for e in estimators}
+    return parts, found
+
+
+def _found(shared: tuple[Wavefunction, Prepared], each: tuple[Walker, Any]) -> Any:
+    """What an estimator finds for each walker here, as many at once as it allows."""
+    psi, estimator = shared
+    one = lambda walker, k: estimator.evaluate(psi, walker, k)  # noqa: E731
+    some = estimator.at_once(psi)
+    if some is None or some >= len(each[1]):
+        return jax.vmap(one)(*each)
+    return jax.lax.map(lambda entry: one(*entry), each, batch_size=some)
