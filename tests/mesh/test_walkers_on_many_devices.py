@@ -28,16 +28,24 @@ def test_the_comb_gives_every_slot_the_same_walker():
 
 
 @pytest.mark.multiprocess
-@pytest.mark.parametrize("name", ["quick vmc", "quick dmc"])
+def test_a_run_has_the_same_bits_on_three_devices():
+    check(devices.run("walker_runs", 3, [{"walkers": 3}], ["quick dmc"]), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("name", ["quick vmc", "quick dmc", "vmc", "dmc", "t-moves"])
 def test_runs_have_the_same_bits_on_any_number_of_devices(name):
     check(devices.run("walker_runs", 8, MESHES, [name]), 4)
 
 
 @pytest.mark.slow
 @pytest.mark.multiprocess
-@pytest.mark.parametrize("name", ["vmc", "dmc", "t-moves"])
-def test_larger_runs_have_the_same_bits_on_any_number_of_devices(name):
-    check(devices.run("walker_runs", 8, MESHES, [name]), 4)
+def test_an_optimization_takes_the_same_step_on_two_devices():
+    """Samples have the same bits, derivatives of them by other batches only nearly."""
+    changes = devices.run("walker_runs", 2, [{"walkers": 2}], ["optimize"])["optimize"]
+    assert len(changes) == 2
+    assert max(changes) < 1e-9
 
 
 @pytest.mark.slow
