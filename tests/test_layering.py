@@ -50,6 +50,8 @@ LEVELS = {
     "io": 0,
     "cube": 0,
     "runtime": 0,
+    "processes": 0,
+    "parts": 0,
     "units": 0,
     "checks": 0,
     "expressions": 0,

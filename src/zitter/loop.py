@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, processes, runtime
 from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
@@ -94,6 +94,9 @@ def drive(
         if saved is not None:
             done, state, kept = saved
             pieces = len(kept)
+            rows = dict(zip(names, jax.tree.leaves(record_shape), strict=True))
+            for piece in kept:
+                piece.fit({name: row.shape for name, row in rows.items()})
             if done > steps:
                 raise checks.InputError(
                     "resume",
@@ -134,23 +137,24 @@ def drive(
             elapsed = time.perf_counter() - tick
             judge(advanced, done + count)
             state, done = advanced, done + count
-            taken = (np.asarray(b[:count]) for b in buffers)
+            taken = (runtime.to_host(b)[:count] for b in buffers)
             piece = Piece(dict(zip(names, taken, strict=True)), {})
             unsaved.append(piece)
             if visit is not None and visit_every and done % visit_every == 0:
                 piece.visits = _stacked(visit(state, done))
             advance(done * counted)
-            if asked_to_stop():
+            # Grow (or shrink) towards segments of the wanted length in seconds.
+            wanted = count * segment_seconds / max(elapsed, 1e-6)
+            due = checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every
+            stop, due, count = _decided(asked_to_stop(), due, max(1, min(wanted, 8 * count)))
+            if stop:
                 save()
                 raise Interrupted(
                     f"stopped at {done * counted} of {total} steps on request. "
                     f"{saved_in(checkpoint)}"
                 )
-            if checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every:
+            if due:
                 save()
-            # Grow (or shrink) towards segments of the wanted length in seconds.
-            wanted = count * segment_seconds / max(elapsed, 1e-6)
-            count = int(max(1, min(wanted, 8 * count)))
         end = state
         if finish is not None:
             end = finish(state)
@@ -159,6 +163,16 @@ def drive(
     whole = _join(kept + unsaved)
     records = jax.tree.unflatten(record_tree, [whole.records[name] for name in names])
     return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
+
+
+def _decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
+    """Whether to stop, whether to save, and the next number of steps, alike on all processes.
+
+    Process 0 decides, since clocks differ; a signal to any process stops all.
+    """
+    stop = processes.anywhere(stop)
+    decided = processes.agree(due, count)
+    return stop, bool(decided[0]), int(decided[1])
 
 
 def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
@@ -251,7 +265,7 @@ def _capacity(record_leaves, steps: int) -> int:
 
 
 def _stacked(values: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value)[None] for name, value in values.items()}
+    return {name: runtime.to_host(value)[None] for name, value in values.items()}
 
 
 def _join(pieces: list[Piece]) -> Piece:
@@ -303,7 +317,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def _progress(show: bool, label: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
-    if not show or os.environ.get("ZITTER_PROGRESS") == "0":
+    if not show or not processes.first() or os.environ.get("ZITTER_PROGRESS") == "0":
         yield lambda n: None
         return
     from rich.console import Console

@@ -148,6 +148,7 @@ def prepare(
     given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
     _check_observables(observables)
     ready = prepared(observables, H, find_eigenstates)
+    undivided = tuple(o for o in ready if _in_loop(o))
     if spread is not H:
         ready = _divide_states(spread.basis, ready)
         _check_divided(ready, spread, dtype)
@@ -155,7 +156,8 @@ def prepare(
     context = Context(
         spread, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
-    return Plan(H, context, ready, jnp.dtype(dtype), steps, given if step_check else None)
+    checked = given if step_check else None
+    return Plan(H, context, ready, jnp.dtype(dtype), steps, undivided, checked)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,6 +172,7 @@ class Plan:
     observables: tuple[Observable, ...]
     dtype: Any
     steps: int
+    undivided: tuple[Observable, ...]  # those measured in the loop, as on one device
     checked_with: Propagator | None = None  # the method as given, where the step is to be checked
 
     @property
@@ -221,7 +224,7 @@ class Plan:
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
             visit_every=watcher.interval,
-            checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
+            checkpoint=self._checkpoint(checkpoint, checkpoint_every, given),
             resume=resume,
             progress=progress,
             counted=context.save_every,
@@ -238,6 +241,16 @@ class Plan:
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
         return self._assemble(ends, outcome.records, sparse, info)
+
+    def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
+        """Its signature does not know of the mesh, which may change when a run is continued."""
+        if folder is None or isinstance(folder, loop.Checkpoint):
+            return folder
+        method = self.context.propagator.bare()
+        same = dataclasses.replace(
+            self.context, propagator=method, H=self.H, observables=self.undivided
+        )
+        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same))
 
     def _step_error(self, psi: jax.Array, final: jax.Array) -> dict[str, float]:
         coarse = self.coarse()
@@ -296,9 +309,10 @@ class Plan:
             lasts = [_measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
             lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
-        xp: Any = jnp if checks.is_traced((recorded, lasts)) else np
+        traced = checks.is_traced((recorded, lasts))
+        xp, whole = (jnp, jnp.asarray) if traced else (np, runtime.to_host)
         values = {
-            k: join(xp.concatenate([v, *(xp.asarray(last[k])[None] for last in lasts)]))
+            k: join(xp.concatenate([v, *(whole(last[k])[None] for last in lasts)]))
             for k, v in recorded.items()
         }
         states = values.pop("states", None)
@@ -530,13 +544,6 @@ class _Watcher:
                     value = _measure_compiled(self.context, (o,), state)[o.name]
                 seen |= {o.name: value, f"time_{o.name}": t}
         return seen
-
-
-def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
-    if folder is None or isinstance(folder, loop.Checkpoint):
-        return folder
-    bare = dataclasses.replace(context, propagator=context.propagator.bare())
-    return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, bare))
 
 
 def _info(

@@ -98,6 +98,7 @@ def test_energy_errors_refine_where_a_coarser_grid_misses_the_nucleus():
     assert abs(errors.coarse[0] + 0.5) < 0.5 * abs(found.energies[0] + 0.5)
 
 
+@pytest.mark.slow
 def test_energy_errors_of_a_nucleus_as_others_sample_it():
     """The pole cut off converges with the first power of the spacing."""
     model = zt.Model([zt.Kinetic(), zt.Coulomb(1.0, singularity="cut")])

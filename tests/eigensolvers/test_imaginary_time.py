@@ -42,6 +42,7 @@ def test_other_kinetic_energies_take_the_same_update():
     np.testing.assert_allclose(fast.apply(psi, jnp.zeros(()), 4), expected, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_lattice_levels_with_degeneracy():
     """Second-order differences: each axis has levels close to n + 1/2 − h²(2n²+2n+1)/32."""
     found = zt.eigenstates(oscillator(), 4, zt.ImaginaryTime(tol=1e-6))

@@ -65,6 +65,7 @@ def test_a_wall_is_worse(in_a_large_box):
     assert np.abs(ionization(box(40.0)) - in_a_large_box).max() > 1e-4
 
 
+@pytest.mark.slow
 def test_mean_values_need_the_real_axis():
     basis = box(30.0, zt.ExteriorScaling(20.0))
     H = zt.discretize(zt.Model([*ATOM, zt.VelocityGauge(WEAK)]), basis)

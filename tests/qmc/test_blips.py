@@ -174,6 +174,7 @@ def test_bloch_periodicity():
         np.testing.assert_allclose(moved, turned, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_walkers_and_electrons_are_points_alike():
     """However positions are shaped or mapped over, a point has the values it has alone."""
     blips = random_blips("float32")

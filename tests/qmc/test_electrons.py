@@ -32,6 +32,7 @@ TWO: Any = 2  # neither a pair of numbers nor a nucleus
 PAGE = Path(__file__).parents[2] / "docs" / "quantum-monte-carlo.md"
 
 
+@pytest.mark.slow
 def test_hydrogen_away_from_the_origin():
     """The exact orbital: no variance, and the density e^{−2r}/π around the nucleus."""
     place = (0.5, -1.0, 2.0)

@@ -49,6 +49,7 @@ def read(path):
     return case
 
 
+@pytest.mark.slow
 def test_dry_run_reads_the_orbitals(case, tmp_path, capsys):
     out = tmp_path / "out"
     code, printed, error = run(capsys, "run", case, "--out", out, "--dry-run", "--json")

@@ -134,6 +134,7 @@ def _nonlocal(psi, term, walkers, key):
     return jax.vmap(lambda w: term.evaluate(psi, w, key)[NONLOCAL])(walkers)
 
 
+@pytest.mark.slow
 def test_derivatives_go_backwards_through_portions(molecule):
     """∂E_L/∂p of the nonlocal energy, as optimizers take it, against central differences."""
     walkers = begin(molecule, molecule.system.start(jax.random.PRNGKey(2), 4))

@@ -112,8 +112,9 @@ class Case(abc.ABC):
         raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
 
     def fingerprint(self) -> str:
-        """What must be the same for a run to be continued: all but labels."""
-        return same_run.fingerprint(self.document.without_labels(), runtime.describe())
+        """What must be the same for a run to be continued: all but labels and the mesh."""
+        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, io, loop, runtime, same_run, solve, together
+from zitter import batches, checks, io, loop, processes, runtime, same_run, solve, together
 from zitter.cases import memory, schema
 from zitter.cases.base import Case, Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -112,7 +112,8 @@ class Evolution(Physics):
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
-        io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+        if processes.first():
+            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:

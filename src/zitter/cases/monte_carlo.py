@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from zitter import checks, qmc, runtime, same_run
+from zitter import checks, processes, qmc, runtime, same_run
 from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
@@ -160,7 +160,8 @@ class MonteCarlo(Case):
             job.log(found.summary())
             psi = found.wavefunction
             done.append(found.stage)
-        psi.save_parameters(file)
+        if processes.first():
+            psi.save_parameters(file)
         if self.runs:
             return psi, None
         info = {"wavefunction": repr(psi), **runtime.describe()}
