@@ -39,29 +39,6 @@ def test_the_length_of_segments_changes_no_bit(seconds):
     assert float(cut.state) == float(whole.state)
 
 
-TRACED: list[int] = []
-
-
-def counted(context, state):
-    TRACED.append(1)
-    return context * state, {"value": state[: len(state) // 2]}
-
-
-def test_a_second_run_of_the_same_shapes_traces_nothing():
-    """Whatever its numbers; other shapes are traced, and records have theirs."""
-
-    def value_shape(size, factor):
-        outcome = loop.drive(counted, jnp.float64(factor), jnp.ones(size), 4)
-        return outcome.records["value"].shape
-
-    assert value_shape(6, 1.0) == (4, 3)
-    TRACED.clear()
-    assert value_shape(6, 2.0) == (4, 3)
-    assert not TRACED
-    assert value_shape(8, 2.0) == (4, 4)
-    assert TRACED
-
-
 def test_host_visits_come_at_their_multiples():
     seen = []
 
