@@ -34,11 +34,9 @@ SHORTER = {
     "h2-molecule": ["wavefunction.jastrow.0.order=3", "optimize.walkers=128", "vmc.blocks=16",
                     "vmc.walkers=64", "dmc.blocks=30", "dmc.walkers=64", "dmc.equilibration=4"],
     "carbon-atom": ["wavefunction.jastrow.0.order=4", "wavefunction.jastrow.1.order=4",
-                    "optimize.walkers=128", "vmc.blocks=16", "vmc.walkers=64", "dmc.blocks=40",
-                    "dmc.walkers=64", "dmc.equilibration=8"],
+                    "optimize.walkers=128", "vmc.blocks=16"],
     "hydrogen-crystal": ["wavefunction.jastrow.0.order=3", "wavefunction.jastrow.1.order=3",
-                         "optimize.walkers=64", "vmc.blocks=16", "vmc.walkers=32",
-                         "dmc.blocks=40", "dmc.walkers=32", "dmc.equilibration=8"],
+                         "optimize.walkers=64", "vmc.blocks=16"],
     "electron-gas": ["system.n=2", "vmc.blocks=16", "dmc.blocks=16", "dmc.equilibration=4"],
 }  # fmt: skip
 

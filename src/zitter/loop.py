@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import equinox as eqx
@@ -83,7 +84,7 @@ def drive(
     kept by name, over the `axis` of the run.
     """
     started = time.perf_counter()
-    _, record_shape = eqx.filter_eval_shape(step, context, state)
+    record_shape = _record_shape(step, context, state)
     names, record_tree = list(named_leaves(record_shape)), jax.tree.structure(record_shape)
     capacity = _capacity(jax.tree.leaves(record_shape), steps)
     total = steps * counted + finish_steps
@@ -235,6 +236,36 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, 
     """The same steps as one differentiable `lax.scan`, with no host visits: (state, records)."""
     body = jax.checkpoint(lambda carry, _: step(context, carry))
     return jax.lax.scan(body, state, None, length=steps)
+
+
+_shapes: dict[Any, Any] = {}
+_MOST_SHAPES = 64
+
+
+def _record_shape(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any) -> Any:
+    """Shapes of a record, remembered: tracing a step takes longer than many a run of it.
+
+    Nothing that encloses values is kept, neither is an array.
+    """
+    leaves, tree = jax.tree.flatten((context, state))
+    forms = tuple(
+        (x.shape, x.dtype) if isinstance(x, jax.Array | np.ndarray | np.generic) else x
+        for x in leaves
+    )
+    functions = [x for x in (step, *forms) if callable(x)]
+    plain = all(isinstance(x, FunctionType) and x.__closure__ is None for x in functions)
+    key = (step, tree, forms)
+    try:
+        if plain and key in _shapes:
+            return _shapes[key]
+        _, found = eqx.filter_eval_shape(step, context, state)
+        if plain:
+            _shapes[key] = found
+            if len(_shapes) > _MOST_SHAPES:
+                del _shapes[next(iter(_shapes))]
+        return found
+    except (TypeError, ValueError):  # static parts that cannot be compared
+        return eqx.filter_eval_shape(step, context, state)[1]
 
 
 @eqx.filter_jit

@@ -72,10 +72,22 @@ def _curves(ax: Axes, sweep: Sweep, name: str, lines: np.ndarray) -> None:
 
 def _map(ax: Axes, sweep: Sweep, name: str, data: np.ndarray) -> None:
     (down, y), (across, x) = sweep.axes.items()
-    image = ax.pcolormesh(x, y, np.real(data), cmap=style.DENSITY_MAP, shading="nearest")
-    style.figure_of(ax).colorbar(image, ax=ax, label=_label(sweep, name))
+    edges = (_edges(values, _logarithmic(sweep, key)) for key, values in ((across, x), (down, y)))
+    image = ax.pcolormesh(*edges, np.real(data), cmap=style.DENSITY_MAP)
+    bar = style.figure_of(ax).colorbar(image, ax=ax)
+    bar.set_label(_label(sweep, name), fontsize=9)
+    bar.ax.tick_params(labelsize=8)
     _scale(ax, sweep, across, "x")
     _scale(ax, sweep, down, "y")
+
+
+def _edges(values: np.ndarray, logarithmic: bool) -> np.ndarray:
+    """Where the fields of a map end: half-way between values, as far beyond the outer ones."""
+    x = np.log(values) if logarithmic else np.asarray(values, float)
+    middle = (x[1:] + x[:-1]) / 2
+    ends = (2 * x[0] - middle[0], 2 * x[-1] - middle[-1]) if len(x) > 1 else (x[0] - 1, x[0] + 1)
+    found = np.concatenate([[ends[0]], middle, [ends[1]]])
+    return np.exp(found) if logarithmic else found
 
 
 def _scale(ax: Axes, sweep: Sweep, key: str, side: str) -> None:
@@ -83,12 +95,15 @@ def _scale(ax: Axes, sweep: Sweep, key: str, side: str) -> None:
     ax.set(**{f"{side}label": sweep.title(key)})
     if key in sweep.labels:
         ax.set(**{f"{side}ticks": values, f"{side}ticklabels": sweep.labels[key]})
-    elif len(values) > 2 and np.all(values > 0) and _geometric(values):
+    elif _logarithmic(sweep, key):
         ax.set(**{f"{side}scale": "log"})
 
 
-def _geometric(values: np.ndarray) -> bool:
-    """Whether ratios are more alike than differences."""
+def _logarithmic(sweep: Sweep, key: str) -> bool:
+    """Whether ratios of the values are more alike than their differences."""
+    values = sweep.axes[key]
+    if key in sweep.labels or len(values) < 3 or not np.all(values > 0):
+        return False
     ratios, steps = np.diff(np.log(values)), np.diff(values)
     return bool(np.ptp(ratios) * abs(np.mean(steps)) < np.ptp(steps) * abs(np.mean(ratios)))
 

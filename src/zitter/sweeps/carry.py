@@ -56,6 +56,9 @@ def _checked(item: Item, estimating: bool) -> cases.Case:
         case = cases.read(item.document)
         case.check(estimating)
         return case
+    except checks.InputError as error:
+        told = f"{error.message} (with {item.label})"
+        raise checks.InputError(error.key, told) from None
     except Unsupported as error:
         raise Unsupported(f"{error} (with {item.label})") from None
 
@@ -81,6 +84,9 @@ def carry(found: Sequence[Part], store: Store, teller: Teller) -> list[tuple[Ite
     """Compute and keep all parts; what failed, and why."""
     failed: list[tuple[Item, str]] = []
     total, done, started = sum(map(len, found)), 0, time.perf_counter()
+    alone = sum(len(part) == 1 for part in found)
+    if alone and batches.mesh() is not None:
+        teller.say(f"{alone} of {total} items run alone, on one device of the mesh")
     for part in found:
         for item, outcome in zip(part.items, _outcomes(part, store, teller), strict=True):
             if isinstance(outcome, Result):
