@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, io, parts, processes, runtime, same_run
@@ -178,7 +179,11 @@ def _known(leaf: Any) -> bool:
 
 def _restored(values: np.ndarray, leaf: Any) -> jax.Array:
     """An array from a file, where one like it lies."""
-    return runtime.placed(fitted(values, leaf.shape).astype(leaf.dtype), leaf.sharding)
+    values = fitted(values, leaf.shape).astype(leaf.dtype)
+    if len(leaf.sharding.device_set) == 1:
+        # Bound to that device it could not be used beside arrays that lie on many.
+        return jnp.asarray(values)
+    return runtime.placed(values, leaf.sharding)
 
 
 def named_leaves(tree: Any) -> dict[str, Any]:
