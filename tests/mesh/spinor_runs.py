@@ -10,11 +10,12 @@ import zitter as zt
 from mesh import devices
 from zitter import runtime
 from zitter.bases.spinor.folded import FoldedChain
+from zitter.propagators.spline_crank_nicolson import SplineCrankNicolson
 
 METHODS = {
     "levels": zt.CrankNicolson(),
     "collocation": zt.GaussCollocation(3, 1e-12),
-    "taylor": zt.Taylor(8),
+    "splines": SplineCrankNicolson(1e-13),
 }
 
 

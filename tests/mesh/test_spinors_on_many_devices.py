@@ -20,7 +20,7 @@ def test_products_in_pairs_are_those_of_the_whole():
 
 @pytest.mark.multiprocess
 def test_runs_on_many_devices():
-    names = ["levels", "collocation", "taylor"]
+    names = ["levels", "collocation", "splines"]
     found = devices.run("spinor_runs", 4, "runs", 4, [2, 3, 4], names)
     assert len(found) == 9
     assert all(error < 1e-12 for error in found.values()), found

@@ -127,18 +127,23 @@ def _multiply(windows, splines, field, tables: _Tables) -> jax.Array:
     values = jnp.einsum("trfck,tkq->rfctq", windows, splines)
     values = values.reshape(pairs, tables.harmonics.shape[2], -1)
     spread = jnp.einsum("psk,pkc->psc", tables.harmonics, values)
-    # (members, spin, θ, half, part, r), and a member that is nothing
-    spread = spread.reshape(2 * pairs, 2, field.shape[1], 2, 2, -1)
-    spread = jnp.concatenate([spread, jnp.zeros_like(spread[:1])])
+    spread = spread.reshape(2 * pairs, 2, field.shape[1], 2, 2, -1)  # (members, spin, θ, …)
     field = jnp.moveaxis(field, 0, 1).reshape(field.shape[1], 1, 1, -1)
     signed = jnp.concatenate([field, -field], axis=1)  # P from Q, and Q from −P
-    turned = jnp.stack([spread[:, 1][tables.down], spread[:, 0][tables.up]], axis=1)
-    turned = turned[:, :, :, ::-1] * signed
+    turned = [_taken(spread[:, 1], tables.down), _taken(spread[:, 0], tables.up)]
+    turned = jnp.stack(turned, axis=1)[:, :, :, ::-1] * signed
     own = tables.harmonics[1:-1]
     turned = turned.reshape(*own.shape[:2], -1)
     images = jnp.einsum("psk,psc->pkc", own, turned)
     images = images.reshape(own.shape[0] * own.shape[2], 2, 2, tiles, -1)
     return jnp.einsum("rfctq,tkq->trfck", images, splines)
+
+
+def _taken(values: jax.Array, members: jax.Array) -> jax.Array:
+    """Values of other members, zero where there is none."""
+    there = members < len(values)
+    found = values[jnp.where(there, members, 0)]
+    return jnp.where(there.reshape(-1, *(1,) * (values.ndim - 1)), found, 0)
 
 
 def _partner(rows: jax.Array) -> jax.Array:
