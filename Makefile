@@ -13,7 +13,12 @@ WORKERS ?= 2
 # sleep when idle; BLAS threads spin, so NumPy and SciPy get one thread for each worker.
 TEST_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.cache/jax" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 ON_CPU := JAX_PLATFORMS=$${JAX_PLATFORMS:-cpu}
+# More than half of the fast tests' time is compiling: they do it without the passes that make
+# programs fast. `make test-all` compiles as for users.
+QUICK := JAX_DISABLE_MOST_OPTIMIZATIONS=true
 PYTEST := $(BIN)/python -m pytest
+# Tests of one file stay with one worker, so that what they share is made and compiled once.
+SPREAD := -n $(WORKERS) --dist loadfile
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,10 +46,10 @@ demo: setup  ## run one example and draw it
 	@echo "The picture is demo-output/demo.png"
 
 test: setup  ## the fast tests, on the CPU
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n $(WORKERS)
+	$(QUICK) $(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD)
 
 test-all: setup  ## every test; those for GPUs where there is one
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n $(WORKERS) -m "not gpu and not multiprocess"
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) -m "not gpu and not multiprocess"
 	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -m "multiprocess and not gpu" || test $$? -eq 5
 	@if $(BIN)/python -c 'import jax, sys; sys.exit(jax.default_backend() == "cpu")' 2>/dev/null; \
 	then $(TEST_ENV) $(PYTEST) -q -m gpu || test $$? -eq 5; \

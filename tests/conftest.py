@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
-MOST_MAPS = 20_000  # of the 65 530 that Linux gives a process
+MOST_MAPS = 40_000  # of the 65 530 that Linux gives a process
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

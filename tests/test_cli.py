@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -315,9 +316,9 @@ class TestOtherCommands:
         levels = zt.load("levels")
         figure = zt.plot.overview(levels)
         assert figure.get_suptitle() == "from a file"
-        drawn = figure.axes[0].lines[0].get_ydata()
+        drawn = np.asarray(figure.axes[0].lines[0].get_ydata())
         np.testing.assert_allclose(drawn, levels.model.terms[1].values)
-        behind = zt.plot.moving_potential(zt.load("moves"))
+        behind: Any = zt.plot.moving_potential(zt.load("moves"))
         np.testing.assert_allclose(behind(0.5), drawn)
         for options in ([], ["--animate"]):
             assert zitter(capsys, "plot", "moves", *options)[0] == 0
@@ -402,7 +403,11 @@ def undisturbed(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+    "how",
+    [
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGKILL, signal.SIGINT)),
+        signal.SIGTERM,
+    ],
 )
 def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, capsys, how):
     out = tmp_path / "out"

@@ -45,6 +45,7 @@ def test_case_becomes_a_hamiltonian():
     assert len(H.changing) == 1 and not H.fixed.bounded_below
 
 
+@pytest.mark.slow
 def test_dry_run(tmp_path, capsys):
     path = tmp_path / "dirac.toml"
     path.write_text(CASE)

@@ -8,25 +8,37 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import zitter
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 
-def program() -> str:
+# Sections that nothing after them needs, and that compile for long.
+LONG = "A propagator", "A Jastrow term", "An energy term of Monte Carlo"
+
+
+def program(without: tuple[str, ...]) -> str:
     """The blocks of the page on the lines where they stand, so that a failure names its place."""
     text = PAGE.read_text(encoding="utf-8")
     lines = [""] * (text.count("\n") + 1)
     for block in BLOCK.finditer(text):
+        heading = text[: block.start()].rpartition("\n## ")[2].splitlines()[0]
+        if heading in without:
+            continue
         code, first = block[1].splitlines(), text.count("\n", 0, block.start(1))
         lines[first : first + len(code)] = code
     return "\n".join(lines)
 
 
-def test_the_page_runs_from_top_to_bottom(tmp_path):
+@pytest.mark.parametrize(
+    "without", [LONG, pytest.param((), marks=pytest.mark.slow)], ids=["short", "whole"]
+)
+def test_the_page_runs_from_top_to_bottom(tmp_path, without):
     """In a process of its own: nothing has chosen a precision or registered a kind before it."""
-    (tmp_path / "extending.py").write_text(program(), encoding="utf-8")
+    (tmp_path / "extending.py").write_text(program(without), encoding="utf-8")
     paths = [str(Path(zitter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     # Warnings of zitter's are errors: what the page shows is how it should be done.
@@ -40,6 +52,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path):
 def test_every_example_asserts_a_number():
     sections = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
     assert len(sections) == 7
+    assert {*LONG} < {section.splitlines()[0] for section in sections}
     for section in sections:
         name, code = section.splitlines()[0], "\n".join(BLOCK.findall(section))
         assert re.search(r"^\s*assert .*(<|==)", code, re.M), name

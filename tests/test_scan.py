@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import warnings
+import weakref
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,14 +31,16 @@ def pulse(intensity="1e15 W/cm^2", wavelength="25 nm", cep=0.0):
     return zt.SineSquared(cycles=2, intensity=intensity, wavelength=wavelength, cep=cep)
 
 
-SCANS = {
+SCANS: dict[str, Any] = {
     "intensity": ["1e14 W/cm^2", "1e15 W/cm^2", "3e15 W/cm^2"],
     "wavelength": ["20 nm", "25 nm", "35 nm"],
     "cep": ["0 deg", "45 deg", "90 deg"],
 }
 
 
-@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize(
+    "name", ["intensity", pytest.param("wavelength", marks=pytest.mark.slow), "cep"]
+)
 def test_eigenstates(name, states):
     def survival(**options):
         light = zt.VelocityGauge(pulse(**options))
@@ -42,7 +48,7 @@ def test_eigenstates(name, states):
         final = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
         return jnp.abs(final[0, 0]) ** 2
 
-    batch = zt.scan(survival, **{name: SCANS[name]})
+    batch = zt.scan(survival, None, **{name: SCANS[name]})
     single = [float(survival(**{name: value})) for value in SCANS[name]]
     np.testing.assert_allclose(batch, single, atol=1e-12)
     assert np.ptp(batch) > 1e-5  # the parameter does something
@@ -78,7 +84,7 @@ def test_average_over_the_focus(states):
     assert averaged == pytest.approx(0.99 * yields[-1], rel=1e-3)
 
 
-@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize("batch", [pytest.param(None, marks=pytest.mark.slow), 2])
 def test_warns_of_the_worst_point(batch, states):
     """The same numbers, of the last l and of the wall, as the strongest pulse alone, said once."""
 
@@ -92,7 +98,7 @@ def test_warns_of_the_worst_point(batch, states):
         single = [ionized(intensity) for intensity in strong[:2]]
     with pytest.warns(ConvergenceWarning) as told:
         batched = zt.scan(ionized, batch, intensity=strong)
-    assert {str(w.message) for w in told} == {str(w.message) for w in alone[-2:]}
+    assert {str(w.message) for w in told} == {str(w.message) for w in list(alone)[-2:]}
     assert len(told) == 2
     np.testing.assert_allclose(batched[:2], single, atol=1e-12)
     with warnings.catch_warnings():
@@ -116,6 +122,80 @@ def test_warns_of_the_wall_and_passes_derivatives():
     ahead = zt.scan(dipole, intensity=1.0001 * strong)
     # One-sided difference: a relative 1e-4 of the curvature.
     np.testing.assert_allclose((ahead - values) / (1e-4 * strong), slopes, rtol=1e-3)
+
+
+@contextlib.contextmanager
+def compilations():
+    """Programs compiled in the block, as a list."""
+    found, counting = [], [True]
+
+    def count(event, duration_secs, **kwargs):
+        if counting and event == "/jax/core/compile/backend_compile_duration":
+            found.append(duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        yield found
+    finally:
+        counting.clear()
+
+
+def test_the_same_scan_again_compiles_nothing(states):
+    """With other numbers, which are those of single runs."""
+
+    def survival(intensity):
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse(intensity))]), states)
+        final = zt.evolve(H, states.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
+        return jnp.abs(final[0, 0]) ** 2
+
+    zt.scan(survival, intensity=SCANS["intensity"])
+    with compilations() as made:
+        again = zt.scan(survival, intensity=np.array([0.02, 0.03, 0.04]))
+    assert made == []
+    np.testing.assert_allclose(again[1], survival(0.03), atol=1e-12)
+
+
+FACTOR = 2.0
+
+
+def test_a_scan_follows_what_its_function_sees(monkeypatch):
+    """Values that are enclosed, global or changed in place, and functions that are called."""
+    table, offset = np.zeros(2), jnp.zeros(2)
+
+    def shifted(x):
+        return FACTOR * x + table[0]
+
+    def run(x):
+        return shifted(x) + offset[1]
+
+    def check():
+        np.testing.assert_array_equal(zt.scan(run, x=[1.0, 3.0]), [run(1.0), run(3.0)])
+
+    check()
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    check()
+    table[0] = 5.0
+    check()
+    offset = offset + 1.0
+    check()
+    assert float(run(1.0)) == 9.0
+
+
+def test_arrays_of_a_scan_do_not_outlive_it(states):
+    """Programs are kept for scans that are the same, but none of the arrays they were made with."""
+    copy = jax.tree.map(lambda x: x + 0 if isinstance(x, jax.Array) else x, states)
+    held = [weakref.ref(leaf) for leaf in jax.tree.leaves(copy) if isinstance(leaf, jax.Array)]
+
+    def survival(intensity):
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(pulse(intensity))]), copy)
+        final = zt.evolve(H, copy.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
+        return jnp.abs(final[0, 0]) ** 2
+
+    zt.scan(survival, intensity=[0.02, 0.03])
+    assert held and all(ref() is not None for ref in held)
+    del copy, survival
+    gc.collect()
+    assert [ref() for ref in held] == [None] * len(held)
 
 
 def test_refusals():

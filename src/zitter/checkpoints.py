@@ -2,6 +2,12 @@
 
 state.h5             the state after `done` of `steps` steps, array by array
 records-000000.h5    the first records over the axis of the run (time, block, …), then the next
+part-000700-001.h5   of many processes: what process 1 holds of the state after 700 steps;
+                     `state.h5` shows the parts of all as whole arrays
+
+A file takes its name when it is whole, and `state.h5` is the last one: a kill at any moment leaves
+the state before or the state after. What was padded for one number of devices is cut and padded for
+another, so that a run can be continued on fewer or more.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from zitter import checks, io, same_run
+from zitter import checks, io, parts, processes, runtime, same_run
 
 LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
 
@@ -40,14 +46,18 @@ class Piece:
     def length(self) -> int:
         return len(next(iter(self.records.values()))) if self.records else 0
 
+    def fit(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Records of a run that was padded for another number of devices."""
+        for name, values in self.records.items():
+            self.records[name] = fitted(values, (len(values), *shapes[name]))
+
 
 @dataclasses.dataclass
 class Checkpoint:
     """Where a run keeps its state: `state.h5` and the records so far, in numbered pieces.
 
     A piece holds the loop's records and what host visits returned since the last one. It is
-    written before the state that counts it, so a kill at any moment leaves a whole state with all
-    its records.
+    written before the state that counts it.
     """
 
     folder: Path
@@ -64,8 +74,10 @@ class Checkpoint:
         axis: Axis | None = None,
     ) -> int:
         """Keep a piece and the state after it; the number of pieces there are now."""
+        here = processes.first()
         if piece.records or piece.visits:
-            self._write_piece(pieces, piece, done, axis or Axis())
+            if here:
+                self._write_piece(pieces, piece, done, axis or Axis())
             pieces += 1
         attributes = {
             "layout": LAYOUT,
@@ -74,13 +86,27 @@ class Checkpoint:
             "pieces": str(pieces),
             "signature": self.signature,
         }
-        arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(state).items()}
-        io.write(self.folder / "state.h5", io.Dataset(_variables(arrays), attributes))
+        leaves = named_leaves(state)
+        apart = {name: leaf for name, leaf in leaves.items() if not _known(leaf)}
+        arrays = {n: runtime.to_host(leaf) for n, leaf in leaves.items() if n not in apart}
+        dataset = io.Dataset(_variables(arrays), attributes)
+        if not apart:
+            if here:
+                io.write(self.folder / "state.h5", dataset)
+            return pieces
+        name = f"part-{done:06d}-{{:03d}}.h5"
+        parts.write(self.folder / name.format(jax.process_index()), apart)
+        processes.wait("parts of a checkpoint")
+        if here:
+            files = [name.format(p) for p in range(jax.process_count())]
+            parts.write_index(self.folder / "state.h5", dataset, apart, files)
+            for file in set(self.folder.glob("part-*.h5")) - {self.folder / f for f in files}:
+                file.unlink(missing_ok=True)
         return pieces
 
     def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
         """(steps done, state, pieces), or None where there is nothing to resume."""
-        if not self.exists():
+        if not processes.agree(self.exists())[0]:
             return None
         saved = io.read(self.folder / "state.h5")
         if saved.attributes.get("layout") != LAYOUT:
@@ -89,9 +115,10 @@ class Checkpoint:
                 f"must continue a run of this version, but {self.folder} was written by an "
                 "earlier one: begin anew, or resume with that version",
             )
+        parts.require_all(self.folder / "state.h5", saved.attributes)
         same_run.require(saved.attributes["signature"], self.signature, self.folder)
         loaded = [
-            jax.device_put(saved.variables[name].data.astype(leaf.dtype), leaf.sharding)
+            _restored(saved.variables[name].data, leaf)
             for name, leaf in named_leaves(state).items()
         ]
         pieces = [self._read_piece(k) for k in range(int(saved.attributes["pieces"]))]
@@ -102,7 +129,10 @@ class Checkpoint:
         return (self.folder / "state.h5").exists()
 
     def clear(self) -> None:
-        for file in (*self.folder.glob("records-*.h5"), self.folder / "state.h5"):
+        if not processes.first():
+            return
+        # What makes the others a whole goes first.
+        for file in (self.folder / "state.h5", *self.folder.glob("[rp]*-*.h5")):
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
@@ -126,6 +156,29 @@ class Checkpoint:
             stored.variables.pop(axis)
         visits = {name: v.data for name, v in stored.variables.items()}
         return Piece({name: v.data for name, v in records.items()}, visits)
+
+
+def fitted(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An array padded with zeros for one number of devices, padded for another."""
+    if values.shape == shape:
+        return values
+    kept = values[tuple(slice(min(a, b)) for a, b in zip(values.shape, shape, strict=True))]
+    if np.any(values) and np.count_nonzero(kept) != np.count_nonzero(values):
+        raise checks.InputError(
+            "resume", f"must continue arrays of shape {shape}, but finds {values.shape}"
+        )
+    widths = [(0, n - have) for n, have in zip(shape, kept.shape, strict=True)]
+    return np.pad(kept, widths)
+
+
+def _known(leaf: Any) -> bool:
+    """Whether process 0 knows all of an array."""
+    return runtime.is_here(leaf) or leaf.is_fully_replicated
+
+
+def _restored(values: np.ndarray, leaf: Any) -> jax.Array:
+    """An array from a file, where one like it lies."""
+    return runtime.placed(fitted(values, leaf.shape).astype(leaf.dtype), leaf.sharding)
 
 
 def named_leaves(tree: Any) -> dict[str, Any]:

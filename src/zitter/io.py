@@ -12,7 +12,7 @@ import dataclasses
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write(path: str | os.PathLike[str], dataset: Dataset) -> None:
+    write_then(path, dataset, lambda file: None)
+
+
+def write_then(path: str | os.PathLike[str], dataset: Dataset, more: Callable[[Any], None]) -> None:
+    """The dataset, and what `more` puts into the open file, whole or not at all."""
     import h5py
 
     with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
@@ -107,6 +112,7 @@ def write(path: str | os.PathLike[str], dataset: Dataset) -> None:
         file.attrs["version"] = __version__
         for name, packed in dataset.objects.items():
             _write_object(file.create_group(f"{OBJECTS}/{name}"), packed)
+        more(file)
 
 
 def read(path: str | os.PathLike[str]) -> Dataset:
@@ -181,7 +187,7 @@ def _variable(name: str, item: Any) -> Variable | None:
         return None
     dims = tuple(_dimension(item, axis, name) for axis in range(item.ndim))
     data = item[()]
-    if dims and dims[-1] == "complex":
+    if (dims and dims[-1] == "complex") or item.attrs.get("complex"):
         data, dims = _complex(data), dims[:-1]
     return Variable(
         data, dims, str(item.attrs.get("units", "")), str(item.attrs.get("long_name", ""))

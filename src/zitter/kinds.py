@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
         "zitter.results.stationary:Eigenstates", "zitter.plot.overviews:stationary"
     ),
     "monte carlo": Kind("zitter.qmc.samples:Samples", "zitter.plot.montecarlo:overview"),
+    "sweep": Kind("zitter.results.sweep:Sweep", "zitter.plot.sweeps:overview"),
     "optimization": Kind("zitter.qmc.optimized:Optimized", "zitter.plot.montecarlo:optimization"),
 }
 

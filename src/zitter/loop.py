@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import equinox as eqx
@@ -23,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, processes, runtime
 from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
@@ -83,7 +84,7 @@ def drive(
     kept by name, over the `axis` of the run.
     """
     started = time.perf_counter()
-    _, record_shape = eqx.filter_eval_shape(step, context, state)
+    record_shape = _record_shape(step, context, state)
     names, record_tree = list(named_leaves(record_shape)), jax.tree.structure(record_shape)
     capacity = _capacity(jax.tree.leaves(record_shape), steps)
     total = steps * counted + finish_steps
@@ -94,6 +95,9 @@ def drive(
         if saved is not None:
             done, state, kept = saved
             pieces = len(kept)
+            rows = dict(zip(names, jax.tree.leaves(record_shape), strict=True))
+            for piece in kept:
+                piece.fit({name: row.shape for name, row in rows.items()})
             if done > steps:
                 raise checks.InputError(
                     "resume",
@@ -134,23 +138,24 @@ def drive(
             elapsed = time.perf_counter() - tick
             judge(advanced, done + count)
             state, done = advanced, done + count
-            taken = (np.asarray(b[:count]) for b in buffers)
+            taken = (runtime.to_host(b)[:count] for b in buffers)
             piece = Piece(dict(zip(names, taken, strict=True)), {})
             unsaved.append(piece)
             if visit is not None and visit_every and done % visit_every == 0:
                 piece.visits = _stacked(visit(state, done))
             advance(done * counted)
-            if asked_to_stop():
+            # Grow (or shrink) towards segments of the wanted length in seconds.
+            wanted = count * segment_seconds / max(elapsed, 1e-6)
+            due = checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every
+            stop, due, count = _decided(asked_to_stop(), due, max(1, min(wanted, 8 * count)))
+            if stop:
                 save()
                 raise Interrupted(
                     f"stopped at {done * counted} of {total} steps on request. "
                     f"{saved_in(checkpoint)}"
                 )
-            if checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every:
+            if due:
                 save()
-            # Grow (or shrink) towards segments of the wanted length in seconds.
-            wanted = count * segment_seconds / max(elapsed, 1e-6)
-            count = int(max(1, min(wanted, 8 * count)))
         end = state
         if finish is not None:
             end = finish(state)
@@ -159,6 +164,16 @@ def drive(
     whole = _join(kept + unsaved)
     records = jax.tree.unflatten(record_tree, [whole.records[name] for name in names])
     return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
+
+
+def _decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
+    """Whether to stop, whether to save, and the next number of steps, alike on all processes.
+
+    Process 0 decides, since clocks differ; a signal to any process stops all.
+    """
+    stop = processes.anywhere(stop)
+    decided = processes.agree(due, count)
+    return stop, bool(decided[0]), int(decided[1])
 
 
 def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
@@ -223,6 +238,36 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, 
     return jax.lax.scan(body, state, None, length=steps)
 
 
+_shapes: dict[Any, Any] = {}
+_MOST_SHAPES = 64
+
+
+def _record_shape(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any) -> Any:
+    """Shapes of a record, remembered: tracing a step takes longer than many a run of it.
+
+    Nothing that encloses values is kept, neither is an array.
+    """
+    leaves, tree = jax.tree.flatten((context, state))
+    forms = tuple(
+        (x.shape, x.dtype) if isinstance(x, jax.Array | np.ndarray | np.generic) else x
+        for x in leaves
+    )
+    functions = [x for x in (step, *forms) if callable(x)]
+    plain = all(isinstance(x, FunctionType) and x.__closure__ is None for x in functions)
+    key = (step, tree, forms)
+    try:
+        if plain and key in _shapes:
+            return _shapes[key]
+        _, found = eqx.filter_eval_shape(step, context, state)
+        if plain:
+            _shapes[key] = found
+            if len(_shapes) > _MOST_SHAPES:
+                del _shapes[next(iter(_shapes))]
+        return found
+    except (TypeError, ValueError):  # static parts that cannot be compared
+        return eqx.filter_eval_shape(step, context, state)[1]
+
+
 @eqx.filter_jit
 def _segment(step, capacity, context, state, count):
     """`count` ≤ `capacity` steps with their records; kept compiled for later runs of this shape."""
@@ -251,7 +296,7 @@ def _capacity(record_leaves, steps: int) -> int:
 
 
 def _stacked(values: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value)[None] for name, value in values.items()}
+    return {name: runtime.to_host(value)[None] for name, value in values.items()}
 
 
 def _join(pieces: list[Piece]) -> Piece:
@@ -303,7 +348,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def _progress(show: bool, label: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
-    if not show or os.environ.get("ZITTER_PROGRESS") == "0":
+    if not show or not processes.first() or os.environ.get("ZITTER_PROGRESS") == "0":
         yield lambda n: None
         return
     from rich.console import Console

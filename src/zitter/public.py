@@ -78,7 +78,7 @@ from zitter.propagators import (
     Taylor,
     TaylorSum,
 )
-from zitter.results import Eigenstates, Solution
+from zitter.results import Eigenstates, Solution, Sweep
 from zitter.runtime import configure
 from zitter.scans import scan
 from zitter.solve import eigenstates, evolve
@@ -199,6 +199,7 @@ __all__ = [
     "SplitOperator",
     "Static",
     "Surface",
+    "Sweep",
     "Tabulated",
     "TabulatedPath",
     "Taylor",

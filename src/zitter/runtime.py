@@ -10,14 +10,16 @@ double precision on JAX's default device at the moment it builds its first basis
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh
 
 from zitter import checks
 
@@ -72,7 +74,7 @@ def configure(
     global _settings
     checks.choice("precision", precision, PRECISIONS)
     chosen = find_device(device)
-    new = Settings(precision, chosen, make_mesh(mesh, chosen) if mesh else None)
+    new = Settings(precision, chosen, make_mesh(mesh or {}, chosen))
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])
@@ -89,12 +91,24 @@ def settings() -> Settings:
     return _settings if _settings is not None else configure()
 
 
+@contextlib.contextmanager
+def one_device() -> Iterator[None]:
+    """The same settings without their mesh, for what is done item by item inside a larger whole."""
+    global _settings
+    whole = settings()
+    _settings = dataclasses.replace(whole, mesh=None)
+    try:
+        yield
+    finally:
+        _settings = whole
+
+
 def find_device(name: str | None) -> Any:
     if name is None:
         return next(iter(jnp.zeros(()).devices()))  # wherever JAX puts arrays by default
     platform, _, index = str(name).partition(":")
     try:
-        devices = jax.devices(platform)
+        devices = jax.local_devices(backend=platform)
     except RuntimeError:
         have = ", ".join(sorted({d.platform for d in jax.devices()} | {"cpu"}))
         raise checks.InputError(
@@ -115,7 +129,7 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
     sizes = {axis: checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items()}
     sizes = {axis: n for axis, n in sizes.items() if n > 1}
     total = math.prod(sizes.values())
-    devices = jax.devices(device.platform)
+    devices = _mesh_devices(device.platform, total)
     if total > len(devices):
         raise checks.InputError(
             "mesh",
@@ -123,10 +137,27 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
             f"but asks for {total}",
         )
     if not sizes:
+        if jax.process_count() > 1:
+            raise checks.InputError(
+                "mesh", f"must say what {jax.process_count()} processes divide, but is missing"
+            )
         return None
     shape = tuple(sizes.values())
     kinds = (AxisType.Auto,) * len(shape)
     return Mesh(np.asarray(devices[:total]).reshape(shape), tuple(sizes), axis_types=kinds)
+
+
+def _mesh_devices(platform: str, total: int) -> list[Any]:
+    """All devices, or where there are many processes, as many of each as the mesh takes."""
+    devices, processes = jax.devices(platform), jax.process_count()
+    if processes == 1:
+        return devices
+    if total % processes:
+        raise checks.InputError(
+            "mesh", f"must have devices of all {processes} processes alike, but has {total}"
+        )
+    owned = [[d for d in devices if d.process_index == p] for p in range(processes)]
+    return [d for mine in owned for d in mine[: total // processes]]
 
 
 def mesh_for(axes: tuple[str, ...], who: str) -> Mesh | None:
@@ -147,26 +178,34 @@ def mesh_for(axes: tuple[str, ...], who: str) -> Mesh | None:
     return mesh
 
 
-def divide_first_axis(array: jax.Array, key: str, axes: tuple[str, ...]) -> jax.Array:
-    """The array with its first axis spread over all the mesh, one of whose names is in `axes`.
-
-    `key` is what its length is called in the sentence that refuses one that does not divide.
-    """
-    mesh = mesh_for(axes, f"what counts {key}")
-    if mesh is None:
-        return array
-    length, parts = array.shape[0], mesh.size
-    if length % parts:
-        near = sorted({max(1, length // parts) * parts, -(-length // parts) * parts})
-        raise checks.InputError(
-            key,
-            f"must be a multiple of the mesh's {parts} devices, such as "
-            f"{' or '.join(map(str, near))}, but is {length}",
-        )
-    sharding = NamedSharding(mesh, PartitionSpec(mesh.axis_names))
+def placed(array: Any, sharding: Any) -> jax.Array:
+    """An array where a sharding wants it; on many processes each gives the parts it is to hold."""
     if checks.is_traced(array):
         return jax.lax.with_sharding_constraint(array, sharding)
-    return jax.device_put(array, sharding)
+    if jax.process_count() == 1:
+        return jax.device_put(array, sharding)
+    if isinstance(array, jax.Array) and not array.is_fully_addressable:
+        return jax.jit(lambda x: x, out_shardings=sharding)(array)
+    if sharding.is_fully_addressable:
+        return jax.device_put(array, sharding)
+    known = np.asarray(array)
+    return jax.make_array_from_callback(known.shape, sharding, lambda index: known[index])
+
+
+def is_here(array: Any) -> bool:
+    """Whether all of an array is on this process, or known only to the compiler."""
+    return not isinstance(array, jax.Array) or checks.is_traced(array) or array.is_fully_addressable
+
+
+def to_host(array: Any) -> np.ndarray:
+    """All of an array, on every process."""
+    if is_here(array):
+        return np.asarray(array)
+    if array.is_fully_replicated:
+        return np.asarray(array.addressable_data(0))
+    from jax.experimental import multihost_utils
+
+    return np.asarray(multihost_utils.process_allgather(array, tiled=True))
 
 
 def unroll() -> int:

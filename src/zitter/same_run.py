@@ -6,8 +6,6 @@ import hashlib
 import re
 from typing import Any
 
-import numpy as np
-
 from zitter import checks
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # where a function lies in this process
@@ -21,12 +19,14 @@ def fingerprint(*things: Any) -> str:
     import equinox as eqx
     import jax
 
+    from zitter import runtime
+
     digest = hashlib.sha256()
     for thing in things:
         leaves, structure = jax.tree.flatten(thing)
         for leaf in leaves:
             if eqx.is_array_like(leaf):
-                leaf = np.asarray(leaf)
+                leaf = runtime.to_host(leaf)
                 digest.update(f"{leaf.dtype}{leaf.shape}".encode())
                 digest.update(leaf.tobytes())
             else:

@@ -7,10 +7,13 @@
 
     zt.scan(yield_at, intensity=["1e13 W/cm^2", "3e13 W/cm^2"], cep=[0.0, 1.57])
 
-The points are walked together, like `zip`. The time span and everything else that shapes the
-program must be the same for all of them. Inside, values have no numbers yet: `discretize`,
-`evolve`, its observables, `spectra.ionization_yield` and `jax.numpy` take them, other functions of
-`spectra` are for what `scan` returns.
+The points are walked together, like `zip`, and spread over the devices of the mesh axis `batch`.
+The time span and everything else that shapes the program must be the same for all of them. Inside,
+values have no numbers yet: `discretize`, `evolve`, its observables, `spectra.ionization_yield` and
+`jax.numpy` take them, other functions of `spectra` are for what `scan` returns.
+
+`run` itself is called at every scan; what takes long to compile, its course in time, is kept by its
+shapes, so that the same scan with other numbers compiles nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, runtime
+from zitter import batches, checks, runtime
 from zitter.bases import edges
 from zitter.fields.carrier import warn_of_missing_unit
 
@@ -41,7 +44,7 @@ POSITIVE = ("intensity", "wavelength", "amplitude", "frequency", "duration")
 
 
 def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) -> Any:
-    """run(**point) for all points at once, or `batch` of them where memory is short.
+    """run(**point) for all points at once, or `batch` of them on each device where memory is short.
 
     Values are numbers in atomic units or, for pulse parameters, strings with units. What `run`
     returns comes back with one more axis in front. Warns, as `evolve` does, with what the worst
@@ -55,16 +58,27 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
     if len(set(counts.values())) != 1:
         told = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise checks.InputError("values", f"must be of one length, but {told}")
+    count = len(next(iter(points.values())))
+    on = batches.mesh()
+    devices = 1 if on is None else on.size
+    size = count if batch is None else min(count, checks.integer("batch", batch, 1) * devices)
     with edges.collected() as found:
-        if batch is None:
-            results = jax.vmap(lambda point: run(**point))(points)
-        else:
-            batch = checks.integer("batch", batch, 1)
-            results = jax.lax.map(lambda point: run(**point), points, batch_size=batch)
+        parts = [
+            _together(run, {name: column[first : first + size] for name, column in points.items()})
+            for first in range(0, count, size)
+        ]
         jax.effects_barrier()
     for population, edge in found.values():
         edge.warn(population, 4)
-    return results
+    if len(parts) == 1:
+        return parts[0]
+    return jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)
+
+
+def _together(run: Callable[..., Any], points: dict[str, jax.Array]) -> Any:
+    count = len(next(iter(points.values())))
+    results = batches.mapped(lambda point: run(**point), batches.spread(points, count))
+    return jax.tree.map(lambda column: column if len(column) == count else column[:count], results)
 
 
 def _numbers(name: str, given: Values) -> jax.Array:

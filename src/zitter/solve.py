@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime, same_run
+from zitter import batches, checks, loop, runtime, same_run
 from zitter.bases import edges
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
@@ -55,7 +56,7 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     )
 
 
-class _Context(eqx.Module):
+class Context(eqx.Module):
     """All that stays the same from step to step."""
 
     H: Hamiltonian
@@ -73,7 +74,7 @@ class _Context(eqx.Module):
         return self.H.basis.edges(self.H.time_dependent, open_end)
 
 
-class _State(eqx.Module):
+class State(eqx.Module):
     """What changes: how many steps are done, ψ, the propagator's own memory, and the largest
     populations at the edges of the basis, at the records so far.
     """
@@ -147,14 +148,16 @@ def prepare(
     given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
     _check_observables(observables)
     ready = prepared(observables, H, find_eigenstates)
+    undivided = tuple(o for o in ready if _in_loop(o))
     if spread is not H:
         ready = _divide_states(spread.basis, ready)
         _check_divided(ready, spread, dtype)
     inside = tuple(o for o in ready if _in_loop(o))
-    context = _Context(
+    context = Context(
         spread, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
-    return Plan(H, context, ready, jnp.dtype(dtype), steps, given if step_check else None)
+    checked = given if step_check else None
+    return Plan(H, context, ready, jnp.dtype(dtype), steps, undivided, checked)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,10 +168,11 @@ class Plan:
     """
 
     H: Hamiltonian
-    context: _Context
+    context: Context
     observables: tuple[Observable, ...]
     dtype: Any
     steps: int
+    undivided: tuple[Observable, ...]  # those measured in the loop, as on one device
     checked_with: Propagator | None = None  # the method as given, where the step is to be checked
 
     @property
@@ -202,23 +206,25 @@ class Plan:
         # What a function in H encloses may be traced as well, and shows only in its values.
         if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
             _refuse_traced(outside)
-            state, recorded = loop.scan(_record, context, _initial(context, psi), records)
-            ends = [state, _advance(context, state, tail)] if tail else [state]
+            # A function may enclose traced values, which no program that is kept may hold.
+            bare = any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(context))
+            course = _course if bare else _course_compiled
+            ends, recorded = course(context, psi, records, tail, batches.around())
             edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         watcher = _Watcher(context, self.H, outside, psi)
         finish = (lambda state: _advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
-            _record,
+            record,
             context,
-            _initial(context, psi),
+            begin(context, psi),
             records,
             label="evolving",
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
             visit_every=watcher.interval,
-            checkpoint=_checkpoint(checkpoint, checkpoint_every, context, psi),
+            checkpoint=self._checkpoint(checkpoint, checkpoint_every, given),
             resume=resume,
             progress=progress,
             counted=context.save_every,
@@ -228,44 +234,85 @@ class Plan:
         )
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
         checked = self._step_error(given, context.H.basis.join(ends[-1].psi))
-        info = _info(context, ends[-1], self.steps, psi, time.perf_counter() - started) | checked
+        norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
+        info = _info(context, ends[-1], self.steps, norms, time.perf_counter() - started) | checked
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
         return self._assemble(ends, outcome.records, sparse, info)
 
+    def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
+        """Its signature does not know of the mesh, which may change when a run is continued."""
+        if folder is None or isinstance(folder, loop.Checkpoint):
+            return folder
+        method = self.context.propagator.bare()
+        same = dataclasses.replace(
+            self.context, propagator=method, H=self.H, observables=self.undivided
+        )
+        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same))
+
     def _step_error(self, psi: jax.Array, final: jax.Array) -> dict[str, float]:
-        """‖ψ_Δt − ψ_{rΔt}‖/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate."""
-        if self.checked_with is None or self.steps < 2:
-            return {}
-        context, (first, last) = self.context, self.times[[0, -1]]
-        H = self.H
-        try:
-            coarse = prepare(
-                H, self.dtype, (first, last), 2 * context.dt, self.checked_with, (), self.steps
-            )
-        except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
+        coarse = self.coarse()
+        if coarse is None:
             return {}
         try:
             other = coarse.run(psi).final
         except checks.RunError:  # the run itself is done: keep it, unchecked
             return {}
-        ratio = float(coarse.context.dt / context.dt)
-        order = self.checked_with.convergence_order(H)
-        distance = float(H.basis.norm(other - final))
+        return self.step_error(coarse, other, final)
+
+    def coarse(self) -> Plan | None:
+        """The run with twice the step that checks this one; None where there is none."""
+        if self.checked_with is None or self.steps < 2:
+            return None
+        span, dt = tuple(self.times[[0, -1]]), 2 * self.context.dt
+        try:
+            return prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
+        except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
+            return None
+
+    def step_error(self, coarse: Plan, other: Any, final: Any) -> dict[str, float]:
+        """‖ψ_Δt − ψ_{rΔt}‖/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate."""
+        assert self.checked_with is not None
+        ratio = float(coarse.context.dt / self.context.dt)
+        order = self.checked_with.convergence_order(self.H)
+        distance = float(self.H.basis.norm(other - final))
         return {"step_error": distance / (ratio**order - 1)}
 
-    def _assemble(self, ends, recorded, sparse, info) -> Solution:
+    def problem(self, state: State, seen: dict[str, Any]) -> str | None:
+        """What is wrong with a run that has come to this state, as a sentence."""
+        return _problem(self.context, state, float(seen["before"]), float(seen["after"]))
+
+    def solution(
+        self, ends: list[State], recorded: Any, seen: dict[str, Any], seconds: float
+    ) -> Solution:
+        """What is left of a run: its last states, its records, and what `look` has seen of it.
+
+        Nothing is said of the edges: `info` has the populations there.
+        """
+        norms = float(seen["before"]), float(seen["after"])
+        info = _info(self.context, ends[-1], self.steps, norms, seconds)
+        info |= {name: float(value) for name, value in seen["reached"].items()}
+        return self._assemble(ends, recorded, {}, info, seen["lasts"])
+
+    @property
+    def all_in_loop(self) -> bool:
+        """Whether nothing is measured on visits of the host."""
+        return all(map(_in_loop, self.observables))
+
+    def _assemble(self, ends, recorded, sparse, info, lasts=None) -> Solution:
         """The loop's records, then those of the states at its end and at the end of the run."""
         context, basis, state = self.context, self.H.basis, ends[-1]
         join = context.H.basis.join
-        lasts = [_measure_compiled(context, context.observables, end) for end in ends]
+        if lasts is None:
+            lasts = [_measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
             lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
-        xp: Any = jnp if checks.is_traced((recorded, lasts)) else np
+        traced = checks.is_traced((recorded, lasts))
+        xp, whole = (jnp, jnp.asarray) if traced else (np, runtime.to_host)
         values = {
-            k: join(xp.concatenate([v, *(xp.asarray(last[k])[None] for last in lasts)]))
+            k: join(xp.concatenate([v, *(whole(last[k])[None] for last in lasts)]))
             for k, v in recorded.items()
         }
         states = values.pop("states", None)
@@ -291,14 +338,14 @@ class Plan:
     def memory(self) -> int:
         """Bytes the compiled loop takes on each device; nothing is allocated to find out."""
         psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
-        state = loop.placed_shapes(_initial, self.context, psi)
-        return loop.memory(_record, self.context, state, self.records)
+        state = loop.placed_shapes(begin, self.context, psi)
+        return loop.memory(record, self.context, state, self.records)
 
     def seconds(self, psi: jax.Array) -> tuple[float, float]:
         """(compilation, all steps), estimated by running a few record intervals on the device."""
         context = self.context
-        state = _initial(context, context.H.basis.divide(psi))
-        return loop.seconds(_record, context, state, self.records)
+        state = begin(context, context.H.basis.divide(psi))
+        return loop.seconds(record, context, state, self.records)
 
 
 def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
@@ -387,13 +434,13 @@ def _record_interval(save_every: int | None, steps: int) -> int:
 
 
 @eqx.filter_jit
-def _initial(context: _Context, psi: jax.Array) -> _State:
+def begin(context: Context, psi: jax.Array) -> State:
     psi = context.H.basis.keep(psi)
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    return _State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
+    return State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
 
 
-def _advance(context: _Context, state: _State, steps: int) -> _State:
+def advance(context: Context, state: State, steps: int) -> State:
     """`steps` time steps; the mask, if any, after each."""
     H, dt, method = context.H, context.dt, context.propagator
 
@@ -402,35 +449,73 @@ def _advance(context: _Context, state: _State, steps: int) -> _State:
         psi, memory = method.step(H, state.psi, t, dt, state.memory)
         if H.mask is not None:
             psi = method.enter(H.mask.apply(method.leave(psi), dt))
-        return _State(state.steps + 1, psi, memory, state.reached)
+        return State(state.steps + 1, psi, memory, state.reached)
 
-    state = _State(state.steps, method.enter(state.psi), state.memory, state.reached)
+    state = State(state.steps, method.enter(state.psi), state.memory, state.reached)
     if steps == 1:
         state = body(0, state)
     else:
         # Long bodies take minutes to compile and gain nothing from being repeated.
         unroll = max(1, runtime.unroll() // method.stages)
         state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
-    return _State(state.steps, method.leave(state.psi), state.memory, state.reached)
+    return State(state.steps, method.leave(state.psi), state.memory, state.reached)
 
 
-def _record(context: _Context, state: _State) -> tuple[_State, dict[str, jax.Array]]:
+def record(context: Context, state: State) -> tuple[State, dict[str, jax.Array]]:
     """One record interval: observables of the state at its start, then the steps."""
     values = _measure(context, context.observables, state)
     if context.save_states:
         values["states"] = state.psi
     reached = edges.largest(context.edges, state.psi, state.reached)
-    state = _State(state.steps, state.psi, state.memory, reached)
-    return _advance(context, state, context.save_every), values
+    state = State(state.steps, state.psi, state.memory, reached)
+    return advance(context, state, context.save_every), values
 
 
-def _measure(context: _Context, observables, state: _State) -> dict[str, jax.Array]:
+def _course(context: Context, psi: jax.Array, records: int, tail: int, on: Any) -> Any:
+    """All of a run that somebody traces: (the states that end it, records).
+
+    Kept compiled by its shapes, for all runs of a scan and for later scans; `on` is their mesh.
+    """
+
+    def carried(context: Context, psi: jax.Array) -> Any:
+        state, recorded = loop.scan(record, context, begin(context, psi), records)
+        return [state, advance(context, state, tail)] if tail else [state], recorded
+
+    return batches.local(carried, on, context, psi)
+
+
+def _measure(context: Context, observables, state: State) -> dict[str, jax.Array]:
     t = context.start + state.steps * context.dt
     return {o.name: o.evaluate(context.H, state.psi, t) for o in observables}
 
 
 _measure_compiled = eqx.filter_jit(_measure)
-_advance_compiled = eqx.filter_jit(_advance)
+_advance_compiled = eqx.filter_jit(advance)
+_course_compiled = eqx.filter_jit(_course)
+
+
+def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, Any]:
+    """What can be told of a run from ψ by its last states: norms, edges, observables."""
+    basis, end = context.H.basis, ends[-1]
+    return {
+        "before": basis.norm(psi),
+        "after": basis.norm(end.psi),
+        "reached": edges.populations(context.edges, end.psi, end.reached),
+        "lasts": [_measure(context, context.observables, state) for state in ends],
+    }
+
+
+def _problem(context: Context, state: State, before: float, norm: float) -> str | None:
+    """A sentence that ends a run, by its state, and its norm before and now."""
+    problem = context.propagator.problem(context.H, state.memory, context.dt)
+    if problem is not None:
+        return problem
+    t = float(context.start + state.steps * context.dt)
+    if not math.isfinite(norm):
+        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
+    if norm > 1.5 * before + 1e-3:
+        return f"The norm grew from {before:g} to {norm:g} by t = {t:g}: take a smaller dt."
+    return None
 
 
 class _Watcher:
@@ -443,20 +528,11 @@ class _Watcher:
         self.interval = math.gcd(*(o.every for o in observables)) if observables else None
         self.norm = float(context.H.basis.norm(psi))
 
-    def guard(self, state: _State, done: int) -> str | None:
-        context = self.context
-        problem = context.propagator.problem(context.H, state.memory, context.dt)
-        if problem is not None:
-            return problem
+    def guard(self, state: State, done: int) -> str | None:
         norm = float(self.context.H.basis.norm(state.psi))
-        t = float(self.context.start + state.steps * self.context.dt)
-        if not math.isfinite(norm):
-            return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-        if norm > 1.5 * self.norm + 1e-3:
-            return f"The norm grew from {self.norm:g} to {norm:g} by t = {t:g}: take a smaller dt."
-        return None
+        return _problem(self.context, state, self.norm, norm)
 
-    def visit(self, state: _State, done: int) -> dict[str, Any]:
+    def visit(self, state: State, done: int) -> dict[str, Any]:
         t = float(self.context.start + state.steps * self.context.dt)
         seen: dict[str, Any] = {}
         for o in self.observables:
@@ -470,26 +546,19 @@ class _Watcher:
         return seen
 
 
-def _checkpoint(folder, every, context, psi) -> loop.Checkpoint | None:
-    if folder is None or isinstance(folder, loop.Checkpoint):
-        return folder
-    bare = dataclasses.replace(context, propagator=context.propagator.bare())
-    return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, bare))
-
-
-def _info(context: _Context, state: _State, steps: int, psi, seconds: float) -> dict[str, Any]:
-    basis = context.H.basis
-    loss = float(basis.norm(psi) ** 2 - basis.norm(state.psi) ** 2)
+def _info(
+    context: Context, state: State, steps: int, norms: tuple[float, float], seconds: float
+) -> dict[str, Any]:
     report = context.propagator.report(state.memory)
     return {
         "propagator": type(context.propagator).__name__,
         "steps": steps,
         "dt": float(context.dt),
-        "norm_loss": loss,
+        "norm_loss": norms[0] ** 2 - norms[1] ** 2,
         **{
             key: v if isinstance(v, int) else float(v) for key, v in report.items() if v is not None
         },
         "seconds": seconds,
-        **runtime.describe(psi.dtype),
+        **runtime.describe(state.psi.dtype),
         **runtime.describe_shares(context.propagator.shares(context.H)),
     }

@@ -112,6 +112,7 @@ def test_a_central_potential_may_change_with_time(kind):
     np.testing.assert_allclose(double, single, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_run_tells_what_is_in_the_last_kappa():
     basis = zt.SpinorBasis(zt.RadialBSplines(16, 7, 10.0), 2, 0.5)
     pulse = zt.SineSquared(amplitude=20.0, frequency=5.0, cycles=2)

@@ -76,7 +76,7 @@ def short():
     ("method", "light"),
     [
         (zt.AngularSplit(), zt.LengthGauge),
-        (zt.AngularSplit(radial_order=4), zt.LengthGauge),
+        pytest.param(zt.AngularSplit(radial_order=4), zt.LengthGauge, marks=pytest.mark.slow),
         (zt.CrankNicolson(), zt.LengthGauge),
         (zt.CrankNicolson(), zt.VelocityGauge),
     ],

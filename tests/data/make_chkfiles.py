@@ -65,6 +65,23 @@ def h2(name):
     return parts(field.mol, field.make_rdm1(), field.e_tot)
 
 
+def with_gradient(field):
+    """Parts of the energy, and its derivative with respect to each nucleus: −force."""
+    found = parts(field.mol, field.make_rdm1(), field.e_tot)
+    return found | {"gradient": field.nuc_grad_method().kernel()}
+
+
+@made
+def h2_stretched(name):
+    return with_gradient(solved(scf.RHF, molecule("H 0 0 0; H 0 0 2", "cc-pvdz"), name))
+
+
+@made
+def li2(name):
+    mol = molecule("Li 0 0 0; Li 0 0 4.4", "ccecp-cc-pvdz", ecp="ccecp")
+    return with_gradient(solved(scf.RHF, mol, name))
+
+
 @made
 def helium(name):
     field = solved(scf.RHF, molecule("He", "cc-pvtz"), name)
@@ -367,7 +384,7 @@ def main(names):
         print(name, numbers, flush=True)
         if not numbers:
             continue
-        entry = {key: round(float(value), 9) for key, value in numbers.items()}
+        entry = {key: np.round(value, 9).tolist() for key, value in numbers.items()}
         if "without" not in name:
             entry |= {"samples": samples(name)}
         keep(name, entry)

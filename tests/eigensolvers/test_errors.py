@@ -1,5 +1,7 @@
 """Error estimates cover the true errors; boxes that are too small are named."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,9 @@ def test_box_error_of_an_oscillator():
     assert np.all(estimate > 0.5 * true) and np.all(estimate < 3 * true)
 
 
-@pytest.mark.parametrize(("rmax", "n"), [(10.0, 3), (15.0, 3), (25.0, 6)])
+@pytest.mark.parametrize(
+    ("rmax", "n"), [(10.0, 3), pytest.param(15.0, 3, marks=pytest.mark.slow), (25.0, 6)]
+)
 def test_box_error_of_hydrogen_in_splines(rmax, n):
     """1s, 2p, 2s, 3d, 3p, 3s: the slope at rmax against the exact levels."""
     splines = zt.RadialBSplines(50, 7, rmax, "graded", first=0.15)
@@ -38,7 +42,8 @@ def test_mass_is_read_from_the_operator(order):
     """A heavier particle in the same box, scaled so that the physics is the same: E·m = const."""
     grid = zt.Grid((21, 20), (0.3, 0.4))
     H = zt.discretize(zt.Model([zt.Kinetic(3.0, order), zt.Harmonic(1.0)]), grid)
-    found = without_diagonal(H.operator).inverse_masses(grid.spacing)
+    kinetic: Any = without_diagonal(H.operator)
+    found = kinetic.inverse_masses(grid.spacing)
     np.testing.assert_allclose(found, 1 / 3, rtol=1e-12)
 
 
@@ -59,7 +64,8 @@ def test_bounds_from_residuals_cover():
         assert np.all(np.abs(found.energies - exact) <= np.array(found.info["error_bounds"]))
 
 
-@pytest.mark.parametrize(("h", "n"), [(0.5, 28), pytest.param(0.35, 44, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("h", "n"), [(0.5, 28), (0.35, 44)])
 @pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
 def test_energy_errors_cover_the_true_error_of_a_molecule(h, n):
     """H2+ at R = 2: 1sσg and 2pσu to 13 digits from the literature."""
@@ -92,6 +98,7 @@ def test_energy_errors_refine_where_a_coarser_grid_misses_the_nucleus():
     assert abs(errors.coarse[0] + 0.5) < 0.5 * abs(found.energies[0] + 0.5)
 
 
+@pytest.mark.slow
 def test_energy_errors_of_a_nucleus_as_others_sample_it():
     """The pole cut off converges with the first power of the spacing."""
     model = zt.Model([zt.Kinetic(), zt.Coulomb(1.0, singularity="cut")])

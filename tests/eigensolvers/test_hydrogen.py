@@ -50,7 +50,7 @@ def test_dipole_and_polarizabilities():
     assert np.sum(2 * gaps * dipoles**2) == pytest.approx(1.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("field", hydrogen.STARK)
+@pytest.mark.parametrize("field", [0.06, pytest.param(0.08, marks=pytest.mark.slow)])
 def test_static_field_rates(field):
     scaling = zt.ExteriorScaling(25.0, 0.5)
     light = zt.LengthGauge(zt.Static(amplitude=field, ramp=1.0))

@@ -1,5 +1,7 @@
 """The paper's explicit update: its formula, its stability limit, its stopping rule, and better."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import zitter as zt
 from zitter.eigensolvers.imaginary_time import Update
 
 
-def oscillator(n=24, h=0.4):
+def oscillator(n=24, h=0.4) -> Any:
     return zt.discretize(zt.Model([zt.Kinetic(order=2), zt.Harmonic(1.0)]), zt.Grid((n,) * 3, h))
 
 
@@ -40,6 +42,7 @@ def test_other_kinetic_energies_take_the_same_update():
     np.testing.assert_allclose(fast.apply(psi, jnp.zeros(()), 4), expected, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_lattice_levels_with_degeneracy():
     """Second-order differences: each axis has levels close to n + 1/2 − h²(2n²+2n+1)/32."""
     found = zt.eigenstates(oscillator(), 4, zt.ImaginaryTime(tol=1e-6))
@@ -89,7 +92,7 @@ def test_what_did_not_converge_is_told_by_its_own_rule():
         zt.eigenstates(H, 1, zt.ImaginaryTime(max_updates=10))
 
 
-@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_several_states_in_single_precision(n):
     zt.configure(precision="single")
     try:

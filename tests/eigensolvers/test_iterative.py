@@ -1,5 +1,7 @@
 """LOBPCG and the Chebyshev filter against LAPACK and exact levels."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxW
 COUPLED = zt.Potential(expression="0.5*(x**2 + y**2 + z**2) + 2*x**2*y**2 + x*y + 0.3*x*z")
 
 
-def hamiltonian(order="spectral", n=10):
+def hamiltonian(order: Any = "spectral", n=10) -> Any:
     grid = zt.Grid((n, n, n + 1), 0.6)
     return zt.discretize(zt.Model([zt.Kinetic(order=order), COUPLED]), grid)
 
@@ -37,20 +39,25 @@ def test_equals_lapack(solver, order):
 DEEP = zt.Potential(expression="-100*exp(-(x**2 + y**2 + z**2)/0.02)")
 
 
+@pytest.fixture(scope="module")
+def deep():
+    """H with one bound state, and its lowest energies."""
+    H = zt.discretize(zt.Model([zt.Kinetic(order=2), DEEP]), zt.Grid((15,) * 3, 0.3))
+    return H, zt.eigenstates(H, 3, zt.Direct()).energies
+
+
 @pytest.mark.parametrize(
     "solver",
     [zt.ChebyshevFilter(tol=1e-7), zt.ChebyshevFilter(tol=1e-7, degree=300)]
     + [zt.ImaginaryTime(tol=1e-4), zt.LOBPCG()],
     ids=["chebyshev", "high degree", "imaginary time", "lobpcg"],
 )
-def test_a_level_far_below_the_others_does_not_drown_them(solver):
+def test_a_level_far_below_the_others_does_not_drown_them(solver, deep):
     """One bound state, all others above zero: what is filtered must not all become the first."""
-    grid = zt.Grid((15,) * 3, 0.3)
-    H = zt.discretize(zt.Model([zt.Kinetic(order=2), DEEP]), grid)
-    exact = zt.eigenstates(H, 3, zt.Direct())
+    H, exact = deep
     found = zt.eigenstates(H, 3, solver)
-    np.testing.assert_allclose(found.energies, exact.energies, atol=1e-7, rtol=0)
-    overlap = np.asarray(jnp.einsum("axyz,bxyz->ab", found.states, found.states)) * grid.volume
+    np.testing.assert_allclose(found.energies, exact, atol=1e-7, rtol=0)
+    overlap = np.asarray(jnp.einsum("axyz,bxyz->ab", found.states, found.states)) * H.basis.volume
     np.testing.assert_allclose(overlap, np.eye(3), atol=1e-10)
 
 
@@ -74,7 +81,7 @@ def test_periodic_grid():
 
 def test_degenerate_levels_come_whole():
     """Harmonic levels n + 3/2 with (n+1)(n+2)/2 states each: 1, 3, 6."""
-    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid((26,) * 3, 0.5))
+    H: Any = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid((26,) * 3, 0.5))
     found = zt.eigenstates(H, 10, zt.LOBPCG(tol=1e-8))
     expected = np.array([1.5] + [2.5] * 3 + [3.5] * 6)
     # Sines at h = 0.5 resolve k up to 6.3: the Gaussian tail e^{−k²/2} there is 1e-9.

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+TESTS = Path(__file__).parent.parent
 SIZES = {"f32": 4, "f64": 8, "c64": 8, "c128": 16, "s32": 4, "s64": 8, "u32": 4, "pred": 1}
 COLLECTIVE = re.compile(
     r"\s*(?:ROOT )?%?[\w.\-]+ = (.*?) "
@@ -36,7 +37,7 @@ def run(program: str, devices: int, *arguments: Any) -> Any:
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
             "NPROC": str(2 * devices),
             "JAX_PLATFORMS": "cpu",
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path]),
+            "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS / "qmc"), *sys.path]),
         },
     )
     assert result.returncode == 0, result.stderr[-3000:]

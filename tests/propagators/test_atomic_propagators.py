@@ -89,7 +89,7 @@ def test_crank_nicolson_among_eigenstates(gauge, states, exact):
     assert float(jnp.linalg.norm(runs[1].final - lanczos.final)) < 5e-4
 
 
-@pytest.mark.parametrize("where", ["splines", "eigenstates"])
+@pytest.mark.parametrize("where", [pytest.param("splines", marks=pytest.mark.slow), "eigenstates"])
 def test_collocation_of_order_six(where):
     """On splines so coarse that steps resolve their fastest state, 17 hartree: above, the order of
     any collocation falls towards s + 1 (Hairer & Wanner II, IV.15)."""
@@ -107,6 +107,7 @@ def test_collocation_of_order_six(where):
     assert np.log2(errors[1] / errors[0]) == pytest.approx(6, abs=0.4), errors
 
 
+@pytest.mark.slow
 def test_crank_nicolson_among_eigenstates_stops_where_it_does_not_converge(states):
     strong = zt.SineSquared(cycles=2, frequency=0.5, amplitude=500.0)
     H = zt.discretize(zt.Model([zt.FieldFree(), zt.LengthGauge(strong)]), states)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -63,6 +65,7 @@ def test_a_wall_is_worse(in_a_large_box):
     assert np.abs(ionization(box(40.0)) - in_a_large_box).max() > 1e-4
 
 
+@pytest.mark.slow
 def test_mean_values_need_the_real_axis():
     basis = box(30.0, zt.ExteriorScaling(20.0))
     H = zt.discretize(zt.Model([*ATOM, zt.VelocityGauge(WEAK)]), basis)
@@ -89,8 +92,8 @@ def states(atom):
 
 def test_absorber_between_eigenstates_is_that_on_splines(states):
     absorber = zt.ComplexAbsorber(12.0)
-    between = zt.discretize(zt.Model([zt.FieldFree(), absorber]), states).absorber
-    splines = zt.discretize(zt.Model([*ATOM, absorber]), BASIS).absorber
+    between: Any = zt.discretize(zt.Model([zt.FieldFree(), absorber]), states).absorber
+    splines: Any = zt.discretize(zt.Model([*ATOM, absorber]), BASIS).absorber
     psi = states.state(1, 9) + 1j * states.state(2, 4)
     on_splines = BASIS.solve_overlap(splines.apply(states.on_parent(psi)))
     # Projected back on the states, which are not all there are.
@@ -98,16 +101,23 @@ def test_absorber_between_eigenstates_is_that_on_splines(states):
     assert not between.hermitian and between.scaled(1j).bounds()[1] > 0
 
 
+ABSORBED = (zt.LengthGauge(WEAK), zt.ComplexAbsorber(16.0))
+
+
+@pytest.fixture(scope="module")
+def absorbed_on_splines(ground):
+    splines = zt.discretize(zt.Model([*ATOM, *ABSORBED]), BASIS)
+    return propagate(splines, ground, zt.AngularSplit(4), (0.0, 20.0), 4000)
+
+
 @pytest.mark.parametrize(
     "method",
-    [zt.Lanczos(16), zt.Taylor(20), zt.RungeKutta4(), zt.CrankNicolson()],
+    [zt.Lanczos(16), slow(zt.Taylor(20)), slow(zt.RungeKutta4()), zt.CrankNicolson()],
     ids=["Lanczos", "Taylor", "RK4", "CrankNicolson"],
 )
-def test_a_run_with_an_absorber_on_eigenstates(method, states, ground):
-    terms = [zt.LengthGauge(WEAK), zt.ComplexAbsorber(16.0)]
-    splines = zt.discretize(zt.Model([*ATOM, *terms]), BASIS)
-    expected = propagate(splines, ground, zt.AngularSplit(4), (0.0, 20.0), 4000)
-    H = zt.discretize(zt.Model([zt.FieldFree(), *terms]), states)
+def test_a_run_with_an_absorber_on_eigenstates(method, states, absorbed_on_splines):
+    expected = absorbed_on_splines
+    H = zt.discretize(zt.Model([zt.FieldFree(), *ABSORBED]), states)
     steps = 8000 if isinstance(method, zt.RungeKutta4) else 2000
     found = propagate(H, states.state(0).astype(complex), method, (0.0, 20.0), steps)
     norms = float(BASIS.norm(expected)), float(jnp.linalg.norm(found))
@@ -229,7 +239,7 @@ def test_a_run_on_eigenstates_says_so_too(tmp_path):
         pytest.warns(zt.spectra.ConvergenceWarning, match=r"lmax = 1 is too small: the last l ho"),
         pytest.warns(zt.spectra.ConvergenceWarning, match=r"rmax = 8 bohr is too small: \d\.\de"),
     ):
-        run = zt.evolve(H, states.state(0), (0.0, 40.0), 0.1, save_every=1, save_states=True)
+        run: Any = zt.evolve(H, states.state(0), (0.0, 40.0), 0.1, save_every=1, save_states=True)
     last = np.sum(np.abs(run.states[:, 1]) ** 2, axis=1)
     # The largest at any record, not what is left at the end.
     assert last[-1] < 0.99 * last.max()
@@ -268,6 +278,6 @@ dt = 0.1
     [("LengthGauge", "AngularSplit"), ("VelocityGauge", "CrankNicolson")],
 )
 def test_input_files_may_leave_the_method_out(gauge, method):
-    case = cases.read(config.parse(INPUT.replace("GAUGE", gauge)))
+    case: Any = cases.read(config.parse(INPUT.replace("GAUGE", gauge)))
     plan = solve.prepare(case.hamiltonian(), jnp.complex128, **case.options)
     assert type(plan.context.propagator).__name__ == method

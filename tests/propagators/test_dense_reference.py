@@ -161,6 +161,7 @@ def test_single_precision_crank_nicolson():
         assert 1e-9 < distance(single, np.asarray(double)) < 1e-5
 
 
+@pytest.mark.slow
 def test_velocity_gauge_on_a_zero_boundary_and_on_a_periodic_grid():
     """Complex Hermitian H(t); on the periodic grid also the split operator, whose p is diagonal."""
     scheme = zt.CommutatorFree4()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from walker_programs import scattered
 
@@ -21,8 +23,13 @@ GASES = {
 }
 
 
-@pytest.fixture(scope="session", params=list(GASES))
-def any_psi(request) -> SlaterJastrow:
+# Two and three dimensions, real and complex; the others take more of the same code.
+FAST = "triangular 4", "twisted 2 up 1 down"
+EACH = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in GASES]
+
+
+@pytest.fixture(scope="session", params=EACH)
+def any_psi(request) -> Any:
     """u + p + H on gases of both dimensions, with equal, unequal and one kind of spins."""
     gas = ElectronGas(**GASES[request.param], allow_open_shell=True)
     return scattered(SlaterJastrow(gas, [U(order=3), P(stars=2), H(order=2)], delay=3))

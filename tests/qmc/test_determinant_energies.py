@@ -53,6 +53,7 @@ def expansion(name: str, terms: Any = ()) -> tuple[Any, float, float]:
     return psi, casscf, hartree_fock
 
 
+@pytest.mark.slow
 def test_stretched_hydrogen_has_the_energy_of_casscf():
     psi, casscf, hartree_fock = expansion("h2")
     out = vmc(psi, walkers=256, blocks=200, stride=4)
@@ -84,6 +85,7 @@ def soft(r):
     return -2 / distance * (1 - screen) + 1.2 * screen
 
 
+@pytest.mark.slow
 def test_beryllium_has_the_energy_of_casscf():
     """2s² with 2p²: four determinants."""
     psi, casscf, hartree_fock = expansion("be", [ExternalPotential(soft)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -27,9 +28,11 @@ from zitter.qmc import (
 from zitter.qmc.walk.dynamics import DriftDiffusion
 from zitter.qmc.walk.sweep import sweep
 
+TWO: Any = 2  # neither a pair of numbers nor a nucleus
 PAGE = Path(__file__).parents[2] / "docs" / "quantum-monte-carlo.md"
 
 
+@pytest.mark.slow
 def test_hydrogen_away_from_the_origin():
     """The exact orbital: no variance, and the density e^{−2r}/π around the nucleus."""
     place = (0.5, -1.0, 2.0)
@@ -109,9 +112,9 @@ def test_different_orbitals_for_up_and_down():
     ("make", "sentence"),
     [
         (lambda: Electrons((1, 2), [Nucleus(3)]), "spins: must hold electrons, at least as many"),
-        (lambda: Electrons(2, [Nucleus(2)]), "spins: must be two numbers, up and down, but is 2"),
+        (lambda: Electrons(TWO, [Nucleus(2)]), "spins: must be two numbers, up and down, but is 2"),
         (lambda: Electrons((1, 1)), "nuclei: must hold one, or terms one that binds electrons"),
-        (lambda: Electrons((1, 1), [2]), "nuclei.0: must be a Nucleus, but is 2"),
+        (lambda: Electrons((1, 1), [TWO]), "nuclei.0: must be a Nucleus, but is 2"),
         (lambda: Electrons((1, 1), [Nucleus(2, (0, 0))]), r"nuclei.0.position: must have shape"),
         (lambda: Nucleus(-1), "Z: must be positive, but is -1"),
         (lambda: SlaterJastrow(Electrons((2, 1), [Nucleus(3)])), "orbitals: must be given"),
@@ -155,6 +158,7 @@ def test_totals_stand_beside_values_per_electron(tmp_path):
         _ = earlier.total_energy
 
 
+@pytest.mark.slow
 def test_the_page_on_ones_own_wave_function_runs():
     """Hooke's atom of the documentation: the exact Ψ has the energy 2 and no variance."""
     text = PAGE.read_text(encoding="utf-8").split("## Your own system")[1].split("\n## ")[0]

@@ -175,7 +175,9 @@ def hydrogen():
 
 
 @pytest.mark.parametrize(
-    "dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"]
+    "dynamics",
+    [pytest.param(GaussianSteps(0.5), marks=pytest.mark.slow), DriftDiffusion(0.05)],
+    ids=["gauss", "drift"],
 )
 def test_sweeps_leave_what_a_fresh_start_gives(hydrogen, dynamics):
     walkers = begin(hydrogen, hydrogen.system.start(KEY, 3))

@@ -178,6 +178,7 @@ def test_a_run_that_only_optimizes(case, tmp_path, capsys):
         assert run(capsys, "run", case, "--out", out, "--dry-run", "--set", setting)[0] == 0
 
 
+@pytest.mark.slow
 def test_parameters_of_the_user_are_not_touched(case, tmp_path, capsys):
     """A file of an earlier run, or put there by hand, goes only by --overwrite."""
     case.write_text(GAS, encoding="utf-8")

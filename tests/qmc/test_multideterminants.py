@@ -121,7 +121,12 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+# Real and complex, one set and two; the others differ in the number of orbitals.
+FAST = "4 + 2 of 7, a set for each spin", "3 + 1 of 5, complex"
+EACH = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in CASES]
+
+
+@pytest.fixture(scope="module", params=EACH)
 def pair(request) -> tuple[Any, Any]:
     """Ψ, and the same by all its determinants."""
     n_up, n_down, count, determinants, is_complex, sets = CASES[request.param]

@@ -35,9 +35,9 @@ class Differentiated(PlainWavefunction):
 
     system: System
     parameters: Any
-    psi: SlaterJastrow
+    psi: Any
 
-    def __init__(self, psi: SlaterJastrow):
+    def __init__(self, psi: Any):
         self.system, self.parameters, self.psi = psi.system, psi.parameters, psi
 
     @property
@@ -66,7 +66,9 @@ def test_closed_forms_are_those_of_the_logarithm(any_psi):
 
 
 @pytest.mark.parametrize(
-    "dynamics", [GaussianSteps(0.5), DriftDiffusion(0.05)], ids=["gauss", "drift"]
+    "dynamics",
+    [pytest.param(GaussianSteps(0.5), marks=pytest.mark.slow), DriftDiffusion(0.05)],
+    ids=["gauss", "drift"],
 )
 def test_a_walk_is_the_same_for_both(dynamics):
     """The same random numbers, where both move one electron at a time: the same walk."""
@@ -198,6 +200,7 @@ def test_terms_with_one_name_are_refused(hopping):
         def energies(self):
             return self.hopping, self.hopping
 
-    psi = SlaterJastrow(Twice(hopping.gas, (0.1, 0.0, 0.0)))
+    twice: Any = Twice
+    psi = SlaterJastrow(twice(hopping.gas, (0.1, 0.0, 0.0)))
     with pytest.raises(checks.InputError, match="names of their own, but share"):
         local_energies(psi, begin(psi, hopping.start(KEY, 1)))

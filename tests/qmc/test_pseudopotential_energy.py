@@ -60,7 +60,7 @@ def test_rotations_are_uniform():
     assert np.max(np.abs(means - exact)) < 4 / np.sqrt(4000)
 
 
-@pytest.mark.parametrize("points", [6, 26])
+@pytest.mark.parametrize("points", [6, pytest.param(26, marks=pytest.mark.slow)])
 def test_one_electron_of_one_l_feels_its_channel(points):
     """s or p orbitals around the nucleus: Σ_q v_q φ(r_q)/φ(r) = v_l(r), at every point."""
     atom = Electrons((1, 0), [Nucleus(pseudopotential=SOFT)], quadrature=points)
@@ -134,6 +134,7 @@ def _nonlocal(psi, term, walkers, key):
     return jax.vmap(lambda w: term.evaluate(psi, w, key)[NONLOCAL])(walkers)
 
 
+@pytest.mark.slow
 def test_derivatives_go_backwards_through_portions(molecule):
     """∂E_L/∂p of the nonlocal energy, as optimizers take it, against central differences."""
     walkers = begin(molecule, molecule.system.start(jax.random.PRNGKey(2), 4))

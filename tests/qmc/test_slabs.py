@@ -150,6 +150,7 @@ class Sheet(Orbitals):
         return value[..., None], slope[..., None], laplacian[..., None]
 
 
+@pytest.mark.slow
 def test_a_sheet_of_electrons_before_protons():
     """Averaged over the plane v_E is −2π|z|/A, so the attraction is 2π⟨|z|⟩/A, exactly."""
     a = 0.3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,16 +42,16 @@ def test_the_average_of_two_twists_is_that_of_their_exact_energies():
 def test_one_failing_twist_does_not_end_the_others(monkeypatch):
     """A walker of the second twist starts at NaN; the first and third go on and are averaged."""
     gas = ElectronGas(4, 10.0, allow_open_shell=True)
-    first_state, started = variational.first_state, []
+    first_positions, started = variational.first_positions, []
 
-    def spoiled(psi, walkers, seed, dtype, start=None):
+    def spoiled(psi, walkers, seed, start=None):
         started.append(seed)
-        r = psi.system.start(variational.jax.random.PRNGKey(seed), walkers)
-        return first_state(psi, walkers, seed, dtype, r * (np.nan if len(started) == 2 else 1.0))
+        r, key = first_positions(psi, walkers, seed, start)
+        return r * (np.nan if len(started) == 2 else 1.0), key
 
-    monkeypatch.setattr(variational, "first_state", spoiled)
+    monkeypatch.setattr(variational, "first_positions", spoiled)
     twists = [TWISTS[0], (0.2, 0.2, 0.1), TWISTS[1]]
-    options = {"walkers": 128, "blocks": 60}
+    options: dict[str, Any] = {"walkers": 128, "blocks": 60}
     out = vmc(SlaterJastrow(gas), **options, twists=twists)
     assert np.isfinite(out.energy)
     assert [row["energy"] is None for row in out.info["twists"]] == [False, True, False]
@@ -118,7 +120,7 @@ def test_a_number_of_twists_is_a_grid():
         vmc(psi, twists=[(0.1, 0.2, 0.3), (0.1,)])
     for wrong in (0.25, "Γ", True):
         with pytest.raises(checks.InputError, match="twists: must be a list of twists"):
-            vmc(psi, twists=wrong)
+            vmc(psi, twists=wrong)  # type: ignore[arg-type]
     with pytest.raises(checks.InputError, match="twists: must be at least 1, but is 0"):
         vmc(psi, twists=0)
 

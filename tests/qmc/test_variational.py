@@ -290,6 +290,7 @@ def test_units_in_files():
     assert "rests on" in out.summary()  # four blocks say little about their own error
 
 
+@pytest.mark.slow
 def test_single_precision_agrees():
     out, exact = run_hartree_fock(("sc", 3, 14), 10.0, 256, 80, precision="single")
     assert out.info["precision"] == "single"

@@ -154,6 +154,7 @@ def test_bound_populations(states, final):
     assert energies.max() < 0
 
 
+@pytest.mark.slow
 def test_flux_through_a_sphere_gives_the_same_spectrum():
     # A Yukawa atom: no Coulomb tail, so t-SURFF and projection are both exact.
     splines = zt.RadialBSplines(70, 7, 70.0, "graded", first=0.5, grading=8.0)

@@ -99,6 +99,7 @@ def test_refusals(levels):
         spectra.spectrum_error(spectrum, spectrum, 3.5)
 
 
+@pytest.mark.slow
 def test_the_first_free_level_of_a_kappa_without_bound_states():
     """Its lower neighbor is a positron: the density there follows from the level above it."""
     basis = zt.SpinorBasis(zt.RadialBSplines(30, 7, 10.0), 5, 0.5)

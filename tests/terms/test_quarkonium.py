@@ -49,6 +49,7 @@ def test_weak_screening_gives_back_cornell():
     np.testing.assert_allclose(same, values(zt.ScreenedCornell(ALPHA, SIGMA, 0.3)), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_anisotropy_splits_the_p_states():
     """ξ > 0 weakens the screening along z: the state along z differs from the two across."""
     mass = BOTTOM / 2

@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -91,9 +91,30 @@ class Case(abc.ABC):
     def resume(self, job: Job) -> Result:
         """The result of a run that was begun in `job.checkpoint`: the same numbers."""
 
+    @property
+    def state_bytes(self) -> int:
+        """What the state that it carries takes; 0 where that is not known."""
+        return 0
+
+    def joins(self, lead: Case) -> bool:
+        """Whether this case can be carried together with another one, both after `check`.
+
+        If so, it keeps what is equal in both no longer twice.
+        """
+        return False
+
+    def run_together(self, others: Sequence[Case], job: Job) -> list[Result | checks.RunError]:
+        """What this case and others that `joins` has let in gave, or what went wrong."""
+        raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
+
+    def estimate_together(self, others: Sequence[Case]) -> tuple[int, float, float]:
+        """(bytes on each device, seconds to compile, seconds to run) of all of them."""
+        raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
+
     def fingerprint(self) -> str:
-        """What must be the same for a run to be continued: all but labels."""
-        return same_run.fingerprint(self.document.without_labels(), runtime.describe())
+        """What must be the same for a run to be continued: all but labels and the mesh."""
+        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
 
 
 @contextlib.contextmanager

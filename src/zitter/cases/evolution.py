@@ -6,22 +6,23 @@ import dataclasses
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, io, loop, runtime, solve
+from zitter import batches, checks, io, loop, processes, runtime, same_run, solve, together
 from zitter.cases import memory, schema
-from zitter.cases.base import Estimate, Job, located
+from zitter.cases.base import Case, Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
 from zitter.config.document import Document
 from zitter.config.objects import Builder
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
-from zitter.initial import InitialState
+from zitter.initial import InitialState, without_light
 from zitter.linalg.base import Unsupported
-from zitter.results import Solution
+from zitter.results import Result, Solution
 
 CHECKPOINT_EVERY = 30.0  # seconds
 
@@ -111,7 +112,8 @@ class Evolution(Physics):
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
-        io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+        if processes.first():
+            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:
@@ -135,6 +137,56 @@ class Evolution(Physics):
         solution = plan.run(runtime.as_state(psi), job.progress, checkpoint, every, resume=resume)
         solution.info |= known
         return solution
+
+    def joins(self, lead: Case) -> bool:
+        if not isinstance(lead, Evolution):
+            return False
+        (_, first), (_, plan) = lead._ready(), self._ready()
+        if not together.same_form(first, plan):
+            return False
+        self.plan = together.shared(first, plan)
+        self.H = self.plan.H
+        return True
+
+    def run_together(self, others: Sequence[Case], job: Job) -> list[Result | checks.RunError]:
+        every, starts = self._starts(others)
+        job.begin()
+        between = job.every if job.every is not None else CHECKPOINT_EVERY
+        marks = [case.fingerprint() for case in every]
+        checkpoint = loop.Checkpoint(job.checkpoint, between, same_run.fingerprint(marks))
+        found = together.carried(
+            [case._ready()[1] for case in every],
+            [psi for psi, _ in starts],
+            label=f"{len(every)} items",
+            progress=job.progress,
+            checkpoint=checkpoint,
+        )
+        for solution, (_, known) in zip(found, starts, strict=True):
+            if isinstance(solution, Solution):
+                solution.info |= known
+        return list(found)
+
+    def estimate_together(self, others: Sequence[Case]) -> tuple[int, float, float]:
+        H, plan = self._ready()
+        plans = [plan, *(case._ready()[1] for case in others if isinstance(case, Evolution))]
+        compiling, running = together.seconds(plans, [_any_state(H, plan)] * len(plans))
+        running *= plan.steps / (plan.records * plan.context.save_every)
+        return together.memory(plans), compiling, running
+
+    def _starts(self, others: Sequence[Case]) -> tuple[list[Evolution], list[Any]]:
+        """Every ψ is found once, for all cases without light that are the same."""
+        every = [self, *(case for case in others if isinstance(case, Evolution))]
+        made: dict[str, Any] = {}
+        keys = []
+        with batches.alone():
+            for case in every:
+                H, plan = case._ready()
+                t = float(plan.context.start)
+                keys.append(same_run.fingerprint(without_light(H, t), case.initial))
+                if keys[-1] not in made:
+                    with located("initial"):
+                        made[keys[-1]] = case.initial.make(H, t)
+        return every, [made[key] for key in keys]
 
     def _ready(self) -> tuple[Hamiltonian, solve.Plan]:
         if self.plan is None or self.H is None:

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from zitter import checks, qmc, runtime, same_run
+from zitter import checks, processes, qmc, runtime, same_run
 from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
@@ -28,6 +28,7 @@ VERBS: dict[str, Callable[..., Any]] = {"optimize": qmc.optimize, "vmc": qmc.vmc
 SOURCES: dict[str, Callable[..., Any]] = {
     "from_pyscf": qmc.from_pyscf,
     "from_trexio": qmc.from_trexio,
+    "from_pwscf": qmc.from_pwscf,
 }
 SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)
 PARAMETERS = "jastrow.h5"
@@ -159,7 +160,8 @@ class MonteCarlo(Case):
             job.log(found.summary())
             psi = found.wavefunction
             done.append(found.stage)
-        psi.save_parameters(file)
+        if processes.first():
+            psi.save_parameters(file)
         if self.runs:
             return psi, None
         info = {"wavefunction": repr(psi), **runtime.describe()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from zitter import checks, runtime, same_run
@@ -38,6 +40,10 @@ class Physics(Case):
     def fingerprint(self) -> str:
         """Potentials from files count as well."""
         return same_run.fingerprint(Case.fingerprint(self), self.model)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.basis.size * runtime.settings().complex_dtype.itemsize
 
     def check_basis(self) -> None:
         memory.check_basis(self.basis)
@@ -113,10 +119,40 @@ def start(document: Document) -> Parts:
         for name, value in sections.items()
         if value["type"] in classes(Field)
     }
-    basis = builder.build("basis", section(table, "basis"), Basis)
+    basis = _basis(builder, section(table, "basis"))
     model = builder.build("model", section(table, "model"), Model, default="Model")
     title = checks.instance("title", table.get("title", ""), str)
     return Parts(document, title, basis, model, fields, builder)
+
+
+# Bases made so far, while somebody reads many files that differ in a few values.
+_bases: dict[str, tuple[Basis, dict[str, Any]]] | None = None
+
+
+@contextlib.contextmanager
+def bases_kept() -> Iterator[None]:
+    """Inside, equal sections [basis] give one basis: eigenstates of an atom take long to find."""
+    global _bases
+    before, _bases = _bases, {}
+    try:
+        yield
+    finally:
+        _bases = before
+
+
+def _basis(builder: Builder, table: dict[str, Any]) -> Basis:
+    if _bases is None:
+        return builder.build("basis", table, Basis)
+    parts = {name: x for name, x in builder.sections.items() if x["type"] not in classes(Field)}
+    key = same_run.fingerprint(table, parts, str(builder.folder))
+    if key not in _bases:
+        before = set(builder.made)
+        basis = builder.build("basis", table, Basis)
+        made = {name: x for name, x in builder.made.items() if name not in before}
+        _bases[key] = basis, made
+    basis, made = _bases[key]
+    builder.made.update(made)
+    return basis
 
 
 def section(table: dict[str, Any], name: str) -> dict[str, Any]:

@@ -77,6 +77,8 @@ def table(
 def _parameter(p: Parameter, definitions: dict[str, Any]) -> dict[str, Any]:
     if p.kind is not None:
         one = kind(p.kind, definitions)
+        if p.named:
+            return {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": one}]}
         return {"type": "array", "items": one} if p.many else one
     result = _annotation(p.annotation)
     if not p.required and isinstance(p.default, bool | int | float | str):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from zitter import __version__, checks
+from zitter import __version__, checks, processes
 from zitter.cli import huge_pages
 
 app = typer.Typer(
@@ -44,6 +46,7 @@ def options(
 
 @app.command()
 def run(
+    context: typer.Context,
     case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
     settings: Annotated[
         list[str] | None,
@@ -59,6 +62,10 @@ def run(
     precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
     mesh: Annotated[str | None, typer.Option(help="Devices to share the work: space=4.")] = None,
+    number: Annotated[
+        int | None,
+        typer.Option("--processes", help="Processes on this node, each with devices of the mesh."),
+    ] = None,
     checkpoint_every: Annotated[
         float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
     ] = None,
@@ -69,12 +76,17 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
 ) -> int:
     """Run a calculation described by a TOML file."""
+    from zitter.cli import launching
+
+    out = out if out is not None else Path(f"{case.stem}-output")
+    if number is not None and launching.wanted(number):
+        return launching.launch(number, context.obj, out)
     from zitter.cli import running as command
 
     request = command.Request(
         case=case,
         settings=tuple(settings or ()),
-        out=out if out is not None else Path(f"{case.stem}-output"),
+        out=out,
         resume=resume,
         overwrite=overwrite,
         runtime={"precision": precision, "device": device, "mesh": command.parse_mesh(mesh)},
@@ -84,6 +96,67 @@ def run(
         quiet=quiet,
     )
     return command.run(request)
+
+
+@app.command()
+def sweep(
+    case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="KEY.PATH=VALUES",
+            help="What varies: first:last:lin:count, first:last:log:count, or value,value,…",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output directory [default: CASE-sweep].")
+    ] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Only these items, FIRST:END as in Python.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Most items at once on a device [default: what fits].")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Devices to share the work: batch=4.")] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(help="Submit an array of jobs instead: partition=gpu,tasks=8,time=60,…"),
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")
+    ] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+) -> int:
+    """Run a calculation for many values; run again, it fills the gaps."""
+    from zitter.cli import sweeping as command
+    from zitter.cli.running import parse_mesh
+
+    request = command.Request(
+        case=case,
+        over=tuple(over or ()),
+        settings=tuple(settings or ()),
+        out=out if out is not None else Path(f"{case.stem}-sweep"),
+        items=items,
+        batch=batch,
+        runtime={"precision": precision, "device": device, "mesh": parse_mesh(mesh)},
+        slurm=slurm,
+        checkpoint_every=checkpoint_every,
+        dry_run=dry_run,
+        json=json,
+        quiet=quiet,
+    )
+    return command.sweep(request)
 
 
 @app.command()
@@ -158,7 +231,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Exit status 0: done. 1: a run failed. 2: the input is at fault; nothing was written."""
     if arguments is None:
         huge_pages.ask_for_them()
-    sys.exit(status(arguments))
+    code = status(arguments)
+    if code and processes.joined() is not None:
+        # An ordinary end would wait for the others, which may be waiting for this one.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def status(arguments: list[str] | None = None) -> int:
@@ -171,8 +250,14 @@ def _status(arguments: list[str] | None) -> int:
     command = typer.main.get_command(app)
     stopped = "stopped on request. Nothing was saved."
     try:
-        code = int(command.main(arguments, prog_name="zitter", standalone_mode=False) or 0)
+        given = sys.argv[1:] if arguments is None else arguments
+        code = command.main(given, prog_name="zitter", standalone_mode=False, obj=given)
+        code = int(code or 0)
         return _fail(stopped, 1) if code == 130 else code  # the parser's number for Ctrl-C
+    except processes.Lost as error:
+        # The launcher knows which process it was.
+        told = "" if os.environ.get("ZITTER_LAUNCHER") else str(error)
+        return _fail(told, processes.LOST)
     except checks.RunError as error:
         return _fail(str(error), 1)
     except checks.ZitterError as error:  # InputError, Unsupported
@@ -183,7 +268,10 @@ def _status(arguments: list[str] | None) -> int:
             return _fail(stopped, 1)
         message = getattr(error, "format_message", None)
         if message is None:
-            raise
+            if processes.joined() is None:
+                raise
+            traceback.print_exc()
+            return 4
         return _fail(str(message()), int(getattr(error, "exit_code", 2)))
 
 
@@ -198,7 +286,7 @@ def _plain_warnings() -> Iterator[None]:
     def tell(message, category, filename, lineno, file=None, line=None):
         sentence = " ".join(str(message).split())
         words = re.sub(r"[-+.\d]+(e[-+]?\d+)?", "", sentence)
-        if words not in told:
+        if words not in told and _speaks():
             told.add(words)
             print(f"warning: {sentence}", file=sys.stderr)
 
@@ -208,5 +296,12 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    if message and _speaks():
+        print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return code
+
+
+def _speaks() -> bool:
+    """Of several processes the first."""
+    place = processes.joined()
+    return place is None or place.index == 0

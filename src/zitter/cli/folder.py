@@ -8,7 +8,7 @@ import shutil
 import time
 from pathlib import Path
 
-from zitter import cases, checks, config, io, same_run
+from zitter import cases, checks, config, io, processes, same_run
 from zitter.kinds import load
 from zitter.results.base import Result
 
@@ -74,6 +74,8 @@ class Folder:
         shutil.rmtree(self.checkpoint)
 
     def log(self, text: str) -> None:
+        if not processes.first():
+            return
         self.path.mkdir(parents=True, exist_ok=True)
         with open(self.path / "log.txt", "a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-LONG_COMMANDS = ("run", "reproduce", "bench")
+LONG_COMMANDS = ("run", "sweep", "reproduce", "bench")
 TUNABLE = "glibc.malloc.hugetlb=1"
 
 

@@ -18,7 +18,8 @@ from typing import Any
 from jax.errors import JaxRuntimeError
 
 import zitter
-from zitter import cases, checks, config, loop, runtime, tables
+from zitter import cases, checks, config, loop, processes, runtime, tables
+from zitter.cli import meeting
 from zitter.cli.folder import Folder
 from zitter.cli.showing import print_json, print_result
 from zitter.linalg.base import Unsupported
@@ -57,19 +58,18 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
 def run(request: Request) -> int:
     """Nothing is written before every check has passed."""
     keep_compiled_programs()
-    with _stoppable():
-        with _named(request.case):
+    with stoppable():
+        with named(request.case):
             document = config.read(request.case, request.settings)
+            meeting.meet(request.runtime["mesh"] or document.table.get("mesh"))
             cases.configure(document, **request.runtime)
             case = cases.read(document)
             if request.checkpoint_every is not None:
                 checks.non_negative("--checkpoint-every", request.checkpoint_every)
         folder = Folder(request.out, case, request.resume, request.overwrite)
-        finished = None if request.dry_run else folder.finished()
-        if finished is not None:
-            _report(request, finished, "finished already")
+        if not request.dry_run and processes.from_first(lambda: _finished(request, folder)):
             return 0
-        with _named(request.case):
+        with named(request.case):
             case.check(estimating=request.dry_run)
             if request.dry_run:
                 return _estimate(request, case)
@@ -82,8 +82,18 @@ def run(request: Request) -> int:
     return 0
 
 
+def _finished(request: Request, folder: Folder) -> bool:
+    """Whether the result is there already; then it is reported."""
+    result = folder.finished()
+    if result is not None:
+        _report(request, result, "finished already")
+    return result is not None
+
+
 def _estimate(request: Request, case: cases.Case) -> int:
     found = case.estimate()
+    if not processes.first():
+        return 0
     title = f"{case.title or case.document.name}: dry run, nothing is written"
     print(tables.table(title, found.rows))
     if request.json:
@@ -93,22 +103,25 @@ def _estimate(request: Request, case: cases.Case) -> int:
 
 def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
     started = time.perf_counter()
-    resumed = folder.continues()
+    resumed = bool(processes.from_first(folder.continues))
 
     def begin() -> None:
-        folder.begin()
+        if processes.first():
+            folder.begin()
         folder.log(_heading(request) + (" (resumed)" if resumed else ""))
+        processes.wait("the run begins")
 
     def keep(result: Result, name: str) -> None:
         result.input = case.document.text
         if case.title:
             result.info["title"] = case.title
         result.info["wall_seconds"] = time.perf_counter() - started
-        result.save(folder.path / name)
+        if processes.first():
+            result.save(folder.path / name)
         folder.log(f"wrote {folder.path / name} after {result.info['wall_seconds']:.3g} s")
 
     def tell(text: str) -> None:
-        if not request.quiet:
+        if not request.quiet and processes.first():
             print(f"{case.title or request.case.name}: {text}", file=sys.stderr)
 
     job = cases.Job(
@@ -121,10 +134,11 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
         folder.log,
         keep,
     )
-    with _named(request.case), _explained(folder):
+    with named(request.case), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
     keep(result, "result.h5")
-    folder.end()
+    if processes.first():
+        folder.end()
     return result
 
 
@@ -139,11 +153,16 @@ def _explained(folder: Folder) -> Iterator[None]:
         raise folder.logged(f"{error} (--overwrite replaces this one.)") from None
     except checks.RunError as error:
         raise folder.logged(str(error)) from None
-    except KeyboardInterrupt:
-        raise folder.logged(f"stopped on request. {folder.saved()}") from None
-    except (JaxRuntimeError, MemoryError, OSError) as error:
+    except Exception as error:
+        if processes.is_loss(error):
+            sentence = "the run broke off: another process has ended or cannot be reached."
+            raise processes.Lost(str(folder.logged(f"{sentence} {folder.saved()}"))) from None
+        if not isinstance(error, JaxRuntimeError | MemoryError | OSError):
+            raise
         first_line = str(error).strip().split("\n")[0] or type(error).__name__
         raise folder.logged(f"the run broke off: {first_line}. {folder.saved()}") from error
+    except KeyboardInterrupt:
+        raise folder.logged(f"stopped on request. {folder.saved()}") from None
 
 
 def _heading(request: Request) -> str:
@@ -152,6 +171,8 @@ def _heading(request: Request) -> str:
 
 
 def _report(request: Request, result: Result, how: str) -> None:
+    if not processes.first():
+        return
     path = request.out / "result.h5"
     if not request.quiet:
         print_result(result, path)
@@ -161,7 +182,7 @@ def _report(request: Request, result: Result, how: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[None]:
+def named(file: Path) -> Iterator[None]:
     """Errors begin with the file they are about, or with the option."""
     try:
         yield
@@ -176,7 +197,7 @@ def _named(file: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
+def stoppable() -> Iterator[None]:
     """Outside the loop, SIGTERM and Ctrl-C end the command with a sentence."""
 
     def stop(number, frame):

@@ -100,11 +100,11 @@ def _value(text: str) -> Any:
 def dump(table: dict[str, Any]) -> str:
     """A table as TOML: plain keys first, then one section for each table."""
     plain = {key: value for key, value in table.items() if not isinstance(value, dict)}
-    lines = [f"{_key(key)} = {_inline(value)}" for key, value in plain.items()]
+    lines = [f"{_key(key)} = {inline(value)}" for key, value in plain.items()]
     for name, section in table.items():
         if isinstance(section, dict):
             lines += ["", f"[{_key(name)}]"]
-            lines += [f"{_key(key)} = {_inline(value)}" for key, value in section.items()]
+            lines += [f"{_key(key)} = {inline(value)}" for key, value in section.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -112,13 +112,13 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
     match value:
         case dict():
-            items = (f"{_key(key)} = {_inline(item)}" for key, item in value.items())
+            items = (f"{_key(key)} = {inline(item)}" for key, item in value.items())
             return "{ " + ", ".join(items) + " }"
         case list():
-            return "[" + ", ".join(_inline(item) for item in value) + "]"
+            return "[" + ", ".join(inline(item) for item in value) + "]"
         case datetime.date() | datetime.time():
             return value.isoformat()
         case float():

@@ -21,9 +21,13 @@ import equinox as eqx
 
 from zitter import checks, initial, public
 from zitter.config.eigenstates import eigen_basis
+from zitter.config.pseudopotentials import pseudopotential
 
 # Types whose table is read by a function, as it says more than the constructor takes.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"EigenBasis": eigen_basis}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "EigenBasis": eigen_basis,
+    "Pseudopotential": pseudopotential,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Parameter:
     default: Any
     kind: type | None  # the class of objects it takes, if it takes objects
     many: bool  # whether it takes a list of them
+    named: bool  # whether it takes a table of them by names of one's own, or something plain
 
 
 @cache
@@ -54,8 +59,9 @@ def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
         objects = [(part, inside) for part, inside in parts if _is_module(part)]
         kind, many = objects[0] if objects else (None, False)
         required = p.default is p.empty
+        named = kind is not None and many and _takes_tables(annotation)
         found[name] = Parameter(
-            name, annotation, required, None if required else p.default, kind, many
+            name, annotation, required, None if required else p.default, kind, many, named
         )
     return found
 
@@ -127,6 +133,13 @@ class Builder:
         return {n: self._argument(f"{key}.{n}", known[n], value) for n, value in table.items()}
 
     def _argument(self, key: str, p: Parameter, value: Any) -> Any:
+        if p.kind is not None and p.named:
+            if not isinstance(value, dict):
+                return value
+            return {
+                n: self.build(f"{key}.{n}", item, p.kind) if isinstance(item, dict) else item
+                for n, item in value.items()
+            }
         if p.kind is not None and p.many:
             if not isinstance(value, list):
                 raise checks.InputError(key, f"must be a list, but is {value!r}")

@@ -68,7 +68,7 @@ class LOBPCG(Eigensolver):
             history.append(np.asarray(state.residuals[:n]))
             if np.all(history[-1] <= tol):
                 break
-            state = _advance((H, precondition), state)
+            state = _advance((H, precondition, LOCKED * tol), state)
         else:
             raise not_converged("LOBPCG", "max_iterations", self.max_iterations, history[-1], tol)
         info = {
@@ -80,6 +80,9 @@ class LOBPCG(Eigensolver):
             "next_energies": np.asarray(state.energies[n:]).tolist(),
         }
         return np.asarray(state.energies[:n], np.float64), normalized(H, state.x[:n]), info
+
+
+LOCKED = 0.1  # of the tolerance: states with smaller residuals are searched no further
 
 
 class _State(eqx.Module):
@@ -100,15 +103,18 @@ def _begin(H: Any, states: jax.Array) -> _State:
 
 
 @eqx.filter_jit(donate="all-except-first")
-def _advance(problem: tuple[Any, Precondition], state: _State) -> _State:
-    H, precondition = problem
+def _advance(problem: tuple[Any, Precondition, Any], state: _State) -> _State:
+    H, precondition, locked = problem
     x, hx, count = state.x, state.hx, state.x.shape[0]
+    # What is found has only rounding left to follow: scaled up, that would spoil HP of the others.
+    open_ = column(state.residuals > locked, x)
     w = precondition.apply(hx - column(state.energies, x) * x, state.energies)
     # Kept away from X, W adds new directions only; the Gram matrix is then well conditioned.
     w = w - combine(gram(x, w), x)
-    w = w / column(norms(w) + TINY, w)
+    w = jnp.where(open_, w / column(norms(w) + TINY, w), 0)
     hw = apply_block(H, w)
-    space, image = jnp.concatenate([x, w, state.p]), jnp.concatenate([hx, hw, state.hp])
+    p, hp = jnp.where(open_, state.p, 0), jnp.where(open_, state.hp, 0)
+    space, image = jnp.concatenate([x, w, p]), jnp.concatenate([hx, hw, hp])
     energies, mix = rayleigh_ritz(gram(space, space), gram(space, image), count)
     step = mix.at[:count].set(0)
     x, hx = combine(mix, space), combine(mix, image)

@@ -18,8 +18,9 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from zitter import checks
-from zitter.linalg.layouts import Layout, placed
+from zitter.linalg.layouts import Layout
 from zitter.linalg.pairs import as_parts, joined
+from zitter.runtime import placed
 
 
 class Chain(Layout):

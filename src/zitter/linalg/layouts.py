@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from zitter import checks
+from zitter import checks, runtime
+from zitter.runtime import placed
 
 
 class Layout(eqx.Module):
@@ -82,7 +83,7 @@ class Layout(eqx.Module):
             if checks.is_traced(array):
                 array = jnp.pad(array, widths, mode=mode)
             else:  # on the host: no device need hold the whole
-                array = np.pad(np.asarray(array), widths, mode=mode)  # type: ignore[call-overload]
+                array = np.pad(runtime.to_host(array), widths, mode=mode)  # type: ignore[call-overload]
         return placed(array, self.sharding(leading))
 
     def keep(self, array: jax.Array) -> jax.Array:
@@ -92,10 +93,12 @@ class Layout(eqx.Module):
     def join(self, array: Any) -> Any:
         """The inverse of `divide`; what cannot be cut evenly comes back on the host."""
         leading = np.ndim(array) - len(self.whole)
-        if self.exact or leading < 0 or np.shape(array)[leading:] != self.shape:
+        if leading < 0 or np.shape(array)[leading:] != self.shape:
             return array
+        if self.exact:
+            return array if runtime.is_here(array) else runtime.to_host(array)
         kept = (slice(None),) * leading + (slice(self.whole[0]),)
-        return array[kept] if checks.is_traced(array) else np.asarray(array)[kept]
+        return array[kept] if checks.is_traced(array) else runtime.to_host(array)[kept]
 
     def local(self, function: Any, psi: jax.Array, *shared: Any) -> jax.Array:
         """function(part, *shared) on every device."""
@@ -119,12 +122,6 @@ class Layout(eqx.Module):
             return part
         row = jax.lax.axis_index(self.axis) * self.share - halo + jnp.arange(len(part))
         return jnp.where(column((row >= 0) & (row < self.whole[0]), part), part, 0)
-
-
-def placed(array: Any, sharding: NamedSharding) -> jax.Array:
-    if checks.is_traced(array):
-        return jax.lax.with_sharding_constraint(array, sharding)
-    return jax.device_put(array, sharding)
 
 
 def column(values: jax.Array, part: jax.Array) -> jax.Array:

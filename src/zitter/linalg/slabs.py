@@ -21,7 +21,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from zitter import checks
-from zitter.linalg.layouts import Layout, column, placed
+from zitter.linalg.layouts import Layout, column
+from zitter.runtime import placed
 
 AxisMap = Callable[..., jax.Array]  # (array, axes, *shared) → the array changed along these axes
 

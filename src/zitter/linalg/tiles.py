@@ -25,9 +25,9 @@ from zitter import checks
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 from zitter.linalg.dense import Dense
 from zitter.linalg.diagonal import Diagonal
-from zitter.linalg.layouts import placed
 from zitter.linalg.pairs import times_vector
 from zitter.linalg.sums import parts_of
+from zitter.runtime import placed
 
 PANELS = 8  # per tile at least: what is gathered at a time is that part of one
 STRIPS = 8  # of a tile, in which products are added to it: a whole one more would have to be kept

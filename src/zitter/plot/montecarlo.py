@@ -22,6 +22,7 @@ _AXES = {
     "momentum_density": ("k / k_F", "n(k)"),
     "radial_density": ("r (bohr)", "n(r)"),
     "dipole_moment": ("component", "dipole moment (e·bohr)"),
+    "forces": ("nucleus", "force (hartree/bohr)"),
 }
 
 
@@ -47,7 +48,10 @@ def trace(samples: Samples, name: str = "energy", ax: Axes | None = None) -> Fig
 
 
 def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
-    """What was measured with error bars; g has a line for like and one for opposite spins."""
+    """What was measured with error bars.
+
+    g has a line for like and one for opposite spins, forces have one for each component.
+    """
     if name not in samples.estimators:
         names = ", ".join(samples.estimators) or "nothing"
         raise checks.InputError("name", f"must have been measured ({names} was), but is {name!r}")
@@ -57,6 +61,8 @@ def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
     found = samples.estimators[name]
     means, errors = np.atleast_2d(found["mean"]), np.atleast_2d(found["error"])
     labels = ("like spins", "opposite spins") if len(means) == 2 else ("",)
+    if name == "forces":
+        labels = ("x", "y", "z")
     for row, (mean, error, label) in enumerate(zip(means, errors, labels, strict=False)):
         color = style.COLORS[row % len(style.COLORS)]
         ax.errorbar(found["x"], mean, error, color=color, lw=1.0, marker="o", ms=3, label=label)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop, runtime, same_run
+from zitter.qmc import spread
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
@@ -61,12 +62,15 @@ class Run:
         twists = twists.tolist() if hasattr(twists, "tolist") else twists
         if twists not in ([], ()):
             psi, shifts = twisted.prepare(psi, twists)
+        spread.check_count(count, None if shifts is None else shifts.count)
         checks.listed("estimators", estimators, Estimator)
         for estimator in estimators:
             if psi.is_complex and not estimator.at_twists:
                 name = type(estimator).__name__
                 raise checks.InputError("estimators", f"must not hold {name} at a twist")
         prepared = tuple(estimator.prepare(psi.system) for estimator in estimators)
+        for estimator in estimators:
+            estimator.check(psi)
         names = [e.name for e in prepared]
         for position, name in enumerate(names):
             if name in names[:position]:
@@ -91,13 +95,18 @@ class Run:
     def precision(self) -> str:
         return "double" if self.dtype == jnp.float64 else "single"
 
-    def states(self, make: Callable[[Wavefunction, int], Any], shared: Any) -> Any:
-        """make(Ψ, seed) at every twist, stacked but for the `shared` counter."""
-        if self.twists is None:
-            return make(self.psi, self.seed)
+    def at_twists(self, make: Callable[[Wavefunction, int], Any]) -> list[Any]:
+        """make(Ψ, seed) at every twist."""
+        assert self.twists is not None
         # Far apart, so that the seeds of neighbouring runs do not meet.
-        seeded = lambda psi, index: make(psi, self.seed + 1_000_003 * index)  # noqa: E731
-        return self.twists.states(self.psi, seeded, shared)
+        return [
+            make(self.twists.at(self.psi, index), self.seed + 1_000_003 * index)
+            for index in range(self.twists.count)
+        ]
+
+    def shares(self) -> dict[str, list[int]]:
+        """Walkers of one twist, and twists, on each device."""
+        return spread.shares(self.walkers, 0 if self.twists is None else self.twists.count)
 
     def over_twists(self, step: Callable[..., Any], shared: Any) -> Callable[..., Any]:
         """step(context, state) with `context.psi` at each twist; itself without twists."""
@@ -107,7 +116,7 @@ class Run:
         """Ends a run whose `finite(state)` is false somewhere; of many twists, at all of them."""
 
         def judge(state: Any, done: int) -> str | None:
-            good = np.asarray(finite(state))
+            good = runtime.to_host(finite(state))
             axes = tuple(range(good.ndim)) if self.twists is None else tuple(range(1, good.ndim))
             return None if np.all(good, axis=axes).any() else f"{sentence} by block {done}."
 
@@ -155,7 +164,7 @@ class Run:
         for name in records:
             if name not in OTHERS and not any(name == e.name for e in self.estimators):
                 records[name] = records[name] / divisor
-        r = np.asarray(walkers.r)
+        r = runtime.to_host(walkers.r)
         info = {
             "method": info.pop("method"),
             "system": repr(self.psi),
@@ -163,6 +172,7 @@ class Run:
             **info,
             "seed": self.seed,
             **runtime.describe(),
+            **runtime.describe_shares(self.shares()),
             "precision": self.precision,
         }
         if self.twists is None:

@@ -27,9 +27,15 @@ ABSCISSAS = {
     "momentum_density": ("1", "wave vector / Fermi wave vector"),
     "radial_density": ("bohr", "distance"),
     "dipole_moment": ("1", "component"),
+    "forces": ("1", "nucleus"),
 }
 # What the estimators measure, where it is not a pure number.
-MEASURED = {"radial_density": "1/bohr^3", "density": "1/bohr^3", "dipole_moment": "bohr"}
+MEASURED = {
+    "radial_density": "1/bohr^3",
+    "density": "1/bohr^3",
+    "dipole_moment": "bohr",
+    "forces": "hartree/bohr",
+}
 # What says where the values on a grid are: their dimensions.
 GRID = {
     "origin": ("component",),
@@ -44,7 +50,8 @@ class Samples(Result):
 
     `traces[name]` holds one number per block for each part of the energy (in `units`), `weights`
     the weight of each block, `start` the first block that counts. `estimators[name]` are arrays
-    (mean, error) over the coordinate x, or on a grid (rows of charge and spin). `divisor` is what
+    (mean, error) over the coordinate x, or on a grid (rows of charge and spin); rows of forces are
+    components. `divisor` is what
     energies of the whole system were divided by; files of earlier versions do not tell it (None).
     """
 
@@ -145,6 +152,10 @@ class Samples(Result):
             dipole = self.estimators["dipole_moment"]
             found["dipole_moment"] = dipole["mean"].tolist()
             found["dipole_moment_error"] = dipole["error"].tolist()
+        if "forces" in self.estimators:
+            forces = self.estimators["forces"]
+            found["forces"] = forces["mean"].T.tolist()  # a row for each nucleus
+            found["forces_error"] = forces["error"].T.tolist()
         return found
 
     def summary(self) -> str:
@@ -168,6 +179,13 @@ class Samples(Result):
             dipole = self.estimators["dipole_moment"]
             shown = map(with_error, dipole["mean"].tolist(), dipole["error"].tolist())
             lines.append(f"  {'dipole moment':<22} ({', '.join(shown)}) e·bohr")
+        if "forces" in self.estimators:
+            forces = self.estimators["forces"]
+            for i, (mean, error) in enumerate(
+                zip(forces["mean"].T, forces["error"].T, strict=True)
+            ):
+                shown = ", ".join(map(with_error, mean.tolist(), error.tolist()))
+                lines.append(f"  {f'force on nucleus {i + 1}':<22} ({shown}) hartree/bohr")
         variance = self.estimate("variance")
         shown = with_error(variance.mean, variance.error)
         lines += [

@@ -27,6 +27,7 @@ from zitter.qmc.determinants import (
 from zitter.qmc.jastrow import Jastrow, JastrowTerm, Move, Moves, PreparedTerm
 from zitter.qmc.orbitals import Orbitals
 from zitter.qmc.systems import System
+from zitter.qmc.systems.nuclei import carried
 from zitter.qmc.wavefunction import Block, Ratio, Seat, Verdicts, Walker, Wavefunction
 
 
@@ -253,6 +254,12 @@ class SlaterJastrow(Wavefunction):
         # N² numbers for each sample would save little, and fill the memory.
         slater = self.slater.start(kept.r, dtype).memory if kept.ratios else None
         return SlaterWalker(kept.r, bare.phase, bare.log + value, slater, memory, known)
+
+    def displaced(self, shift):
+        carry = carried(self.system.nuclei, shift)
+        system = self.system.displaced(carry)
+        changed = (system, self.slater.displaced(carry), self.jastrow.displaced(system))
+        return eqx.tree_at(lambda psi: (psi.system, psi.slater, psi.jastrow), self, changed)
 
     def at_twist(self, twist):
         slater = self.slater.at_twist(self.system.cell, twist)

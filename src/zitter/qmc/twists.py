@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.qmc import spread
 from zitter.qmc.statistics import equilibration, reblock, with_error
 from zitter.qmc.wavefunction import Wavefunction
 
@@ -56,7 +57,8 @@ class AllTwists(eqx.Module):
             whole = eqx.tree_at(self.shared, state, counter, is_leaf=lambda x: x is None)
             return self.step(here, whole)
 
-        state, record = jax.vmap(one)(self.varying, eqx.tree_at(self.shared, state, None))
+        every = jax.vmap(one, spmd_axis_name=spread.twist_axis())
+        state, record = every(self.varying, eqx.tree_at(self.shared, state, None))
         return eqx.tree_at(self.shared, state, self.shared(state)[0]), record
 
 
@@ -74,14 +76,6 @@ class Twists:
 
     def at(self, psi: Wavefunction, index: int) -> Wavefunction:
         return eqx.combine(jax.tree.map(lambda x: x[index], self.varying), psi)
-
-    def states(
-        self, psi: Wavefunction, make: Callable[[Wavefunction, int], Any], shared: Any
-    ) -> Any:
-        """make(Ψ, index) of all twists, stacked but for the shared counter."""
-        each = [make(self.at(psi, index), index) for index in range(self.count)]
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
-        return eqx.tree_at(shared, stacked, shared(each[0]))
 
     def average(
         self, records: dict[str, np.ndarray], weights: np.ndarray

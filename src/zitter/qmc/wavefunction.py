@@ -189,6 +189,19 @@ class Wavefunction(eqx.Module):
     def recall(self, kept: Any, dtype: Any = jnp.float64) -> Any:
         """The walker of a stored sample under the present parameters, differentiable in them."""
 
+    # Nuclei elsewhere.
+
+    def displaced(self, shift: Any) -> Wavefunction:
+        """Ψ and its system with the nuclei moved by `shift` (nuclei, d), differentiable in it.
+
+        What stands on a nucleus goes along: orbitals, Jastrow functions, energies.
+        """
+        raise checks.InputError(
+            "psi",
+            "must follow its nuclei, as SlaterJastrow does with orbitals around them, but "
+            f"{checks.with_article(type(self).__name__)} does not",
+        )
+
     # Boundary conditions.
 
     def at_twist(self, twist: Any) -> Wavefunction:

@@ -3,5 +3,6 @@
 from zitter.results.base import Result
 from zitter.results.evolution import Solution
 from zitter.results.stationary import Eigenstates
+from zitter.results.sweep import Sweep
 
-__all__ = ["Eigenstates", "Result", "Solution"]
+__all__ = ["Eigenstates", "Result", "Solution", "Sweep"]

@@ -10,8 +10,10 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.bridges import folding, plane_wave_orbitals, pwscf_records
+from zitter.qmc.bridges.gaussian_potentials import set_name
 from zitter.qmc.bridges.plane_wave_orbitals import Filled
 from zitter.qmc.bridges.potential_sets import pseudopotential
+from zitter.qmc.bridges.potentials import NONE
 from zitter.qmc.bridges.pwscf_records import PlaneWaveFile
 from zitter.qmc.jastrow import JastrowTerm
 from zitter.qmc.orbitals import BlipFilter, Orbitals, blips_from_plane_waves
@@ -40,8 +42,8 @@ def from_pwscf(
     """Ψ with the orbitals of an ES-HDF file (`pwscf.h5`), as blips; `psi.system` is a `Crystal`.
 
     The file does not hold pseudopotentials: `pseudopotentials` names a set for all elements
-    ("ccecp") or says for each what it is, `{"Si": "ccecp"}`, a `Pseudopotential`, or None for a
-    bare nucleus. They must leave the charges that the file states.
+    ("ccecp") or says for each what it is, `{"Si": "ccecp"}`, a `Pseudopotential`, or "none" (or
+    None) for a bare nucleus. They must leave the charges that the file states.
 
     `supercell` is three numbers, or a matrix of integers, of primitive cells; without it the
     k-points of the file are taken for a mesh. `twist`, in reciprocal vectors of the supercell, is
@@ -127,12 +129,15 @@ def _potential(symbol: str, charge: float, wanted: Potentials) -> Pseudopotentia
         )
     if isinstance(wanted, Mapping) and symbol not in wanted:
         raise checks.InputError(
-            key, "must be given: the file does not hold it (None stands for a bare nucleus)"
+            key, 'must be given: the file does not hold it ("none" stands for a bare nucleus)'
         )
     choice = wanted if isinstance(wanted, str) else wanted[symbol]
-    if choice is None:
+    if choice is None or (isinstance(choice, str) and set_name(choice) == NONE):
         return None
-    found = pseudopotential(symbol, choice) if isinstance(choice, str) else choice
+    try:
+        found = pseudopotential(symbol, choice) if isinstance(choice, str) else choice
+    except checks.InputError as error:
+        raise checks.InputError(key, error.message) from None
     checks.instance(key, found, Pseudopotential)
     if abs(float(found.charge) - charge) > 1e-6:
         raise checks.InputError(

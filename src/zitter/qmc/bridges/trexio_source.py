@@ -11,13 +11,14 @@ from zitter.qmc.bridges.potentials import agreed
 from zitter.qmc.bridges.wavefunctions import Choices, wavefunction
 from zitter.qmc.jastrow import JastrowTerm
 from zitter.qmc.slater_jastrow import SlaterJastrow
+from zitter.qmc.systems.pseudopotentials import Pseudopotential
 
 
 def from_trexio(
     file: Any,
     jastrow: Sequence[JastrowTerm] = (),
     cusp: bool = True,
-    pseudopotentials: str | Mapping[str, Any] | None = None,
+    pseudopotentials: str | Mapping[str, str | Pseudopotential] | None = None,
     smallest: float = 1e-4,
     quadrature: int = 12,
     delay: int | None = None,

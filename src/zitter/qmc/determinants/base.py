@@ -19,7 +19,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter import io
+from zitter import checks, io
 from zitter.qmc.wavefunction import Block, Seat
 
 
@@ -167,6 +167,13 @@ class Antisymmetric(eqx.Module):
     @abc.abstractmethod
     def recall(self, kept: Any) -> Recalled:
         """The same configuration under the present parameters, differentiable in them."""
+
+    def displaced(self, carry: Callable[[Any], Any]) -> Antisymmetric:
+        """D with nuclei moved, carry(places (n, d)), and its orbitals with them."""
+        raise checks.InputError(
+            "psi",
+            f"must follow its nuclei, but {checks.with_article(type(self).__name__)} does not",
+        )
 
     @abc.abstractmethod
     def at_twist(self, cell: Any, twist: Any) -> Self: ...

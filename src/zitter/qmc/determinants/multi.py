@@ -42,6 +42,7 @@ from zitter.qmc.determinants.expansion import Determinants
 from zitter.qmc.determinants.multi_samples import kept_sample, recalled
 from zitter.qmc.determinants.spin_orbitals import SpinOrbitals, contracted
 from zitter.qmc.orbitals import Orbitals
+from zitter.qmc.spread import each_walker, over_walkers
 from zitter.qmc.wavefunction import stored_array
 
 FORBIDDEN = 1e-7  # |D_0/D| below which no walker goes
@@ -100,6 +101,9 @@ class MultiSlater(Antisymmetric):
     @property
     def label(self) -> str:
         return f"Σ D↑D↓ ({self.excitations.count} determinants)"
+
+    def displaced(self, carry):
+        return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.displaced(carry))
 
     def at_twist(self, cell: Any, twist: Any) -> MultiSlater:
         return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.at_twist(cell, twist))
@@ -179,15 +183,15 @@ class MultiSlater(Antisymmetric):
         def one_spin(state, entry):
             carry, others, doubtful = state
             spin, X = entry
-            weights = jax.vmap(lambda p: table.weights(p, spin))(others)
+            weights = each_walker(lambda t, p: t[0].weights(p, t[1]), (table, spin), others)
             here = SpinMemory(X, weights, doubtful)
             carry, here = body(carry, here, block_of(self.spins, self.n, spin, 0, 0))
-            others = jax.vmap(lambda x: table.minors(x, spin))(here.X)
+            others = each_walker(lambda t, x: t[0].minors(x, t[1]), (table, spin), here.X)
             return (carry, others, here.doubtful), here.X
 
         X = jnp.moveaxis(memory.X, 1, 0)
         if table.species == 2:
-            others = jax.vmap(lambda x: table.minors(x, 1))(X[1])
+            others = each_walker(lambda t, x: t.minors(x, 1), table, X[1])
             state = (carry, others, memory.doubtful)
             (carry, _, doubtful), X = jax.lax.scan(one_spin, state, (jnp.arange(2), X))
         else:
@@ -199,15 +203,7 @@ class MultiSlater(Antisymmetric):
 
     def settle(self, memory, r):
         """W at the end of a sweep; X anew where the reference has nearly vanished on the way."""
-
-        def renewed(X):
-            fresh = jax.vmap(lambda r: self._inverted(r, jnp.float64)[0])(r)
-            return jnp.where(memory.doubtful[:, None, None, None], fresh, X)
-
-        X = jax.lax.cond(jnp.any(memory.doubtful), renewed, lambda X: X, memory.X)
-        return MultiMemory(
-            X, jax.vmap(self.excitations.columns)(X), jnp.zeros_like(memory.doubtful)
-        )
+        return over_walkers(_settled, self, (memory, r))
 
     def open(self, memory, block):
         return memory
@@ -278,3 +274,15 @@ class MultiSlater(Antisymmetric):
 
     def recall(self, kept):
         return recalled(self.excitations, kept)
+
+
+def _settled(slater: MultiSlater, each: tuple[MultiMemory, Any]) -> MultiMemory:
+    memory, r = each
+
+    def renewed(X):
+        fresh = jax.vmap(lambda r: slater._inverted(r, jnp.float64)[0])(r)
+        return jnp.where(memory.doubtful[:, None, None, None], fresh, X)
+
+    X = jax.lax.cond(jnp.any(memory.doubtful), renewed, lambda X: X, memory.X)
+    columns = jax.vmap(slater.excitations.columns)(X)
+    return MultiMemory(X, columns, jnp.zeros_like(memory.doubtful))

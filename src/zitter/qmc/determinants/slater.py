@@ -100,6 +100,9 @@ class Slater(Antisymmetric):
     def label(self) -> str:
         return "D↑D↓"
 
+    def displaced(self, carry):
+        return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.displaced(carry))
+
     def at_twist(self, cell: Any, twist: Any) -> Slater:
         return eqx.tree_at(lambda s: s.orbitals, self, self.orbitals.at_twist(cell, twist))
 

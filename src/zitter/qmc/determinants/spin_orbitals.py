@@ -58,6 +58,10 @@ class SpinOrbitals(eqx.Module):
         sets = tuple(orbitals.at_twist(cell, twist) for orbitals in self.sets)
         return eqx.tree_at(lambda s: s.sets, self, sets)
 
+    def displaced(self, carry: Callable[[Any], Any]) -> SpinOrbitals:
+        sets = tuple(orbitals.displaced(carry) for orbitals in self.sets)
+        return eqx.tree_at(lambda s: s.sets, self, sets)
+
     def of_spin(
         self, evaluate: Callable[[Orbitals], Any], shaped: Callable[[Any, Any], Any], spin: Any
     ) -> Any:

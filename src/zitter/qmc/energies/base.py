@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -63,6 +64,10 @@ class EnergyTerm(eqx.Module):
         The sum over all sites and electrons is its energy.
         """
         raise NotImplementedError(f"{type(self).__name__} moves no electrons")
+
+    def displaced(self, carry: Callable[[Any], Any]) -> EnergyTerm:
+        """The term with nuclei moved, carry(places (n, d)), where it stands on any."""
+        return self
 
     def by_determinants(self) -> EnergyTerm:
         """A nonlocal term as it acts on the determinants alone, so that J is not in it."""

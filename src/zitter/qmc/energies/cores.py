@@ -49,6 +49,9 @@ class Cores(eqx.Module):
     def count(self) -> int:
         return len(self.positions)
 
+    def displaced(self, carry: Callable[[Any], Any]) -> Cores:
+        return eqx.tree_at(lambda c: c.positions, self, carry(self.positions))
+
     def near(self, r: Any) -> Near:
         """The cores that electrons r (d, N) may be in."""
         apart = displacements(r, self.positions, self.images, self.cell)  # (d, N, C·T)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from zitter import checks, runtime
 from zitter.qmc.energies.base import EnergyTerm
+from zitter.qmc.spread import over_walkers
 
 if TYPE_CHECKING:
     from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -62,11 +63,16 @@ def local_energies(
     terms: Sequence[EnergyTerm] | None = None,
 ) -> dict[str, Any]:
     """`local_energy` of many walkers, of as many at once as their tables of pairs allow."""
-    count, n = walkers.r.shape[0], psi.system.electrons
+    n = psi.system.electrons
     allowed = PAIR_BYTES.get(runtime.settings().device.platform, PAIR_BYTES["gpu"])
     at_once = max(1, allowed // (PAIR_TABLES * 8 * n * n))
-    each = (walkers, jax.random.split(key, count))
-    one = lambda walker, key: local_energy(psi, walker, key, dtype, terms)  # noqa: E731
-    if at_once >= count:
-        return jax.vmap(one)(*each)
-    return jax.lax.map(lambda entry: one(*entry), each, batch_size=at_once)
+
+    def measured(shared, each):
+        psi, terms = shared
+        one = lambda walker, key: local_energy(psi, walker, key, dtype, terms)  # noqa: E731
+        if at_once >= each[0].r.shape[0]:
+            return jax.vmap(one)(*each)
+        return jax.lax.map(lambda entry: one(*entry), each, batch_size=at_once)
+
+    keys = jax.random.split(key, walkers.r.shape[0])
+    return over_walkers(measured, (psi, terms), (walkers, keys))

@@ -54,6 +54,9 @@ class LocalPseudopotential(EnergyTerm):
         far = 0.0 if cell is None else reach(radials, NEGLECTED_LOCAL, "pseudopotential.local")
         return cls(positions, radials, images_within(cell, far, nuclei.positions.shape[1]), cell)
 
+    def displaced(self, carry):
+        return dataclasses.replace(self, positions=tuple(carry(p) for p in self.positions))
+
     def evaluate(self, psi, walker, key, dtype=jnp.float64):
         total = jnp.zeros(())
         for positions, radial in zip(self.positions, self.radials, strict=True):
@@ -74,6 +77,7 @@ class NonlocalPseudopotential(EnergyTerm):
     directions: Any  # (Q, 3)
     weights: Any  # (Q,)
     with_jastrow: bool = eqx.field(static=True, default=True)  # or ratios of determinants alone
+    in_portions: bool = eqx.field(static=True, default=True)  # or all pairs at once
     sees_psi: ClassVar[bool] = True
     takes_ratios: ClassVar[bool] = True
     moves_electrons: ClassVar[bool] = True
@@ -102,6 +106,10 @@ class NonlocalPseudopotential(EnergyTerm):
     def by_determinants(self):
         return dataclasses.replace(self, with_jastrow=False)
 
+    def displaced(self, carry):
+        # Portions cannot be differentiated with respect to nuclei.
+        return dataclasses.replace(self, cores=self.cores.displaced(carry), in_portions=False)
+
     def evaluate(self, psi, walker, key, dtype=jnp.float64):
         near = self.cores.near(walker.r)
         electrons, each = near.kind.shape
@@ -112,7 +120,10 @@ class NonlocalPseudopotential(EnergyTerm):
             displacement=near.displacement.reshape(-1, 3),
             rotation=jnp.repeat(random_rotations(key, electrons), each, axis=0),
         )
-        total = portioned_sum(_energies_of_pairs, (psi, walker), self, dtype, pairs)
+        if self.in_portions:
+            total = portioned_sum(_energies_of_pairs, (psi, walker), self, dtype, pairs)
+        else:
+            total = _energies_of_pairs((psi, walker), self, dtype, pairs)
         return {"pseudopotential_nonlocal": total}
 
     @property

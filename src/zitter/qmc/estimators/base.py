@@ -28,6 +28,10 @@ class Estimator(eqx.Module):
     @abc.abstractmethod
     def prepare(self, system: System) -> Prepared: ...
 
+    def check(self, psi: Wavefunction) -> None:
+        """Refuse a wave function that cannot give what is asked of it."""
+        return None
+
 
 class Prepared(eqx.Module):
     """An estimator with its tables for one system."""
@@ -37,6 +41,10 @@ class Prepared(eqx.Module):
     @abc.abstractmethod
     def evaluate(self, psi: Wavefunction, walker: Walker, key: Any) -> Any:
         """One array for one walker."""
+
+    def at_once(self, psi: Wavefunction) -> int | None:
+        """For how many walkers it may be evaluated at once, where memory bounds it."""
+        return None
 
     def reduce(self, values: Any, shares: Any) -> Any:
         """The mean of all walkers' arrays, first axis, with `shares` that sum to 1."""

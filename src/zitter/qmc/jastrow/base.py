@@ -75,6 +75,10 @@ class PreparedTerm(eqx.Module):
         """
         return {"": self.parameters}
 
+    def displaced(self, system: System) -> PreparedTerm:
+        """The term on the system with nuclei moved, where it stands on any."""
+        return self
+
     @abc.abstractmethod
     def start(self, r: Any, dtype: Any) -> Any:
         """The memory that belongs to positions r."""

@@ -87,6 +87,9 @@ class PreparedChi(PreparedTerm):
         self.free_cutoff = free
         self.smoothness = smoothness
 
+    def displaced(self, system):
+        return eqx.tree_at(lambda term: term.system, self, system)
+
     @property
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})

@@ -83,6 +83,9 @@ class PreparedF(PreparedTerm):
         channels = 2 if all(system.spins) else 1
         self.parameters = jnp.zeros((system.nuclei.kinds, channels, len(tensors)))
 
+    def displaced(self, system):
+        return eqx.tree_at(lambda term: term.system, self, system)
+
     @property
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})

@@ -85,6 +85,11 @@ class Jastrow(eqx.Module):
 
     # A configuration.
 
+    def displaced(self, system: System) -> Jastrow:
+        """J on the system with nuclei moved."""
+        terms = tuple(term.displaced(system) for term in self.terms)
+        return eqx.tree_at(lambda j: j.terms, self, terms)
+
     def start(self, r: Any, dtype: Any) -> tuple[Any, ...]:
         return tuple(term.start(r, dtype) for term in self.terms)
 

@@ -137,9 +137,9 @@ class PreparedU(PreparedTerm):
     def _values(self, points, others, beta, without=False):
         """u between two sets of points (d, …), zero where `without` is true."""
         apart = [p[:, None] - x[None, :] for p, x in zip(points, others, strict=True)]
-        distance = jnp.sqrt(squared(self.system.nearest(apart))).astype(beta[0].dtype)
-        distance = jnp.where(without, 2 * self.length.astype(distance.dtype), distance)
-        return self.radial(distance, beta)[0]
+        # Before the root, whose slope at zero would spoil derivatives.
+        square = jnp.where(without, 4 * self.length**2, squared(self.system.nearest(apart)))
+        return self.radial(jnp.sqrt(square).astype(beta[0].dtype), beta)[0]
 
     def update_block(self, memory, moves, news, accepted):
         return memory

@@ -11,7 +11,7 @@ group, whose radial functions come from one table. All arrays have the points as
 from __future__ import annotations
 
 import abc
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -56,6 +56,10 @@ class Combinations(eqx.Module):
         self.cartesian = cartesian
         functions = coefficients.shape[0]
         self.together = tuple(points_at_a_time(parts * functions) for parts in PARTS)
+
+    def displaced(self, carry: Callable[[Any], Any]) -> Combinations:
+        centers = lambda c: [group.centers for group in c.groups]  # noqa: E731
+        return eqx.tree_at(centers, self, [carry(group.centers) for group in self.groups])
 
     def values(self, r: Any, dtype: Any) -> Any:
         """φ (…, orbitals) at r (3, …)."""
@@ -186,6 +190,9 @@ class AtomicOrbitals(Orbitals):
     """Orbitals that are combinations of functions around centers, and nothing more."""
 
     combinations: eqx.AbstractVar[Combinations]
+
+    def displaced(self, carry):
+        return eqx.tree_at(lambda o: o.combinations, self, self.combinations.displaced(carry))
 
     def values(self, r, dtype=jnp.float64):
         return self.combinations.values(r, dtype)

@@ -6,6 +6,7 @@ Positions come components first, r of shape (d, …); orbitals are the last axis
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -31,6 +32,13 @@ class Orbitals(eqx.Module):
     def slopes(self, r: Any, dtype: Any) -> tuple[Any, Any]:
         """φ (…, count) and ∇φ (d, …, count), where the Laplacian is not needed."""
         return self.derivatives(r, dtype)[:2]
+
+    def displaced(self, carry: Callable[[Any], Any]) -> Orbitals:
+        """Orbitals whose centers have moved with nuclei: carry(places (n, d))."""
+        raise checks.InputError(
+            "orbitals",
+            f"must stand around nuclei to follow them, but {type(self).__name__} do not",
+        )
 
     def at_twist(self, cell: Cell | None, twist: Any) -> Orbitals:
         """As many complex orbitals at a twist in units of the reciprocal lattice vectors."""

@@ -80,6 +80,12 @@ class CuspCorrected(Orbitals):
         numbers = patches.radii.size + patches.exponents.size
         self.together = tuple(points_at_a_time((order + 1) * numbers) for order in range(3))
 
+    def displaced(self, carry):
+        """Corrections go along as they are: their cusps are right to first order in the shift."""
+        where = lambda o: (o.orbitals, o.patches.positions)  # noqa: E731
+        changed = (self.orbitals.displaced(carry), carry(self.patches.positions))
+        return eqx.tree_at(where, self, changed)
+
     def _changed(self, found: tuple[Any, ...], r: Any, order: int, dtype: Any) -> tuple[Any, ...]:
         if self.patches.positions.shape[0] == 0:
             return found

@@ -31,6 +31,13 @@ class Nodeless(Orbitals):
         self.count = 1
         self.is_complex = False
 
+    def displaced(self, carry):
+        if self.center is None:
+            raise checks.InputError(
+                "orbitals", "must have a center to follow nuclei, but Nodeless has none"
+            )
+        return eqx.tree_at(lambda o: o.center, self, carry(self.center[None])[0])
+
     def values(self, r, dtype=jnp.float64):
         return self.derivatives(r, dtype)[0]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
 
+from zitter import checks
 from zitter.qmc.cells import Cell
 from zitter.qmc.energies.base import EnergyTerm
 from zitter.qmc.orbitals.base import Orbitals
@@ -70,6 +71,14 @@ class System(eqx.Module):
     def pair_guess(self, distance: Any, cusp: float) -> Any:
         """A two-body function u to start from, with u'(0) = `cusp`; None if nothing is known."""
         return None
+
+    def displaced(self, carry: Callable[[Any], Any]) -> System:
+        """The system with its nuclei moved: carry(places (n, d)) says where places go."""
+        raise checks.InputError(
+            "system",
+            "must be Electrons to have its nuclei moved, but is "
+            f"{checks.with_article(type(self).__name__)}",
+        )
 
     def check_twist(self, twist: Any) -> None:
         """Refuse a twist, in units of the reciprocal lattice vectors, that cannot run."""

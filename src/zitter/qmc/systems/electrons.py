@@ -83,6 +83,15 @@ class Electrons(System):
         coulomb = CoulombEnergy(self.charges, self.positions)
         return (*matter_energies(coulomb, self.pseudopotentials), *self.terms)
 
+    def displaced(self, carry):
+        changed = (
+            carry(self.all_nuclei.positions),
+            *(tuple(term.displaced(carry) for term in terms)
+              for terms in (self.terms, self.pseudopotentials)),
+        )  # fmt: skip
+        where = lambda s: (s.all_nuclei.positions, s.terms, s.pseudopotentials)  # noqa: E731
+        return eqx.tree_at(where, self, changed)
+
     def default_orbitals(self):
         if len(self.charges) != 1 or max(self.spins) > 1 or not self.nuclei.bare[0]:
             raise checks.InputError(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
 from zitter.qmc.systems.pseudopotentials import Pseudopotential
+
+ON_NUCLEUS = 1e-6  # bohr: what is nearer than this stands on it
 
 
 class Nucleus(eqx.Module):
@@ -93,6 +96,20 @@ class Nuclei(eqx.Module):
         """(nuclei,): which are point charges, whose −Z/r asks for a cusp of Ψ."""
         bare = [kind is None for kind in self.pseudopotentials]
         return np.asarray([bare[kind] for kind in self.species], bool)
+
+
+def carried(nuclei: Nuclei, shift: Any) -> Callable[[Any], Any]:
+    """Where places (n, d) go when nuclei move by `shift` (nuclei, d).
+
+    Those on a nucleus go with it, others stay.
+    """
+
+    def carry(places: Any) -> Any:
+        apart = jnp.asarray(places)[:, None] - jnp.asarray(nuclei.positions)
+        on = jnp.sum(apart**2, axis=-1) < ON_NUCLEUS**2
+        return places + on.astype(jnp.float64) @ shift
+
+    return carry
 
 
 def _alike(a: Nucleus, b: Nucleus) -> bool:

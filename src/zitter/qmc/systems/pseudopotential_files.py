@@ -130,6 +130,17 @@ def _one_element(found: list[str], symbol: str | None) -> str:
     return symbol.capitalize()
 
 
+def is_nwchem(text: str) -> bool:
+    """Whether some line reads "C nelec 2"."""
+    return any(len(line) == 3 and line[1].lower() == "nelec" for line in _lines(text))
+
+
+def is_gamess(text: str) -> bool:
+    """Whether the first line reads "C-ccECP GEN 2 1"."""
+    lines = [line for line in _lines(text) if not line[0].startswith("$")]
+    return bool(lines) and len(lines[0]) > 1 and lines[0][1].upper() == "GEN"
+
+
 def read_gamess(text: str) -> tuple[str, int, list[list[Term]]]:
     """(symbol, core electrons, terms of the local channel and of s, p, …)."""
     lines = [x for x in _lines(text) if not x[0].startswith("$")]

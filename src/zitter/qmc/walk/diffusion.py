@@ -28,8 +28,9 @@ from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
+from zitter.qmc.spread import exact_sum, exact_sums
 from zitter.qmc.walk import variational
-from zitter.qmc.walk.branching import comb_indices, weighted
+from zitter.qmc.walk.branching import comb
 from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
 from zitter.qmc.walk.localization import Localization, TMoves, is_nonlocal, t_moves
 from zitter.qmc.walk.near_nuclei import drift_diffusion
@@ -241,7 +242,8 @@ def _time_step(context: Context, state: State):
         walkers,
     )
     electrons = psi.system.electrons
-    effective = tau * jnp.sum(tally.diffused_accepted) / jnp.sum(tally.diffused)
+    sums = exact_sums(tally._asdict())
+    effective = tau * sums["diffused_accepted"] / sums["diffused"]
     limit = ENERGY_LIMIT * jnp.sqrt(electrons / tau)
     parts, measured = variational.everything(
         psi, walkers, context.estimators, measure_key, dtype, context.localization.terms(psi)
@@ -254,37 +256,38 @@ def _time_step(context: Context, state: State):
     stuck = age >= STUCK
     log_weights = jnp.where(stuck, -jnp.inf, log_weights)
     count = energies.shape[0]
-    grown = jax.nn.logsumexp(log_weights) - jnp.log(count)
+    largest = jnp.max(log_weights)
+    grown = largest + jnp.log(exact_sum(jnp.exp(log_weights - largest)) / count)
     log_weights = log_weights - grown
     weights = jnp.exp(log_weights)
-    record = weighted(parts, weights)
-    record |= variational.reduced(context.estimators, measured, weights / jnp.sum(weights))
-    population = jnp.sum(weights) ** 2 / jnp.sum(weights**2)
+    limited = jnp.abs(energies - state.trial) > limit
+    beside = {"weight": weights, "square": weights**2, "limited": limited, "stuck": stuck}
+    record, more = variational.averaged(parts, beside)
+    sums |= more
+    record |= variational.reduced(context.estimators, measured, weights / sums["weight"])
+    population = sums["weight"] ** 2 / sums["square"]
     # Stuck walkers are replaced at once; if all are, the guard ends the run.
-    comb = (population < RESAMPLE_BELOW * count) | (jnp.any(stuck) & ~jnp.all(stuck))
-    chosen = jax.lax.cond(
-        comb,
-        lambda: comb_indices(comb_key, weights),
-        lambda: jnp.arange(count, dtype=jnp.int32),
+    some = (sums["stuck"] > 0) & (sums["stuck"] < count)
+    drawn = (population < RESAMPLE_BELOW * count) | some
+    walkers, energies, age = jax.lax.cond(
+        drawn,
+        lambda each: comb(comb_key, weights, each),
+        lambda each: each,
+        (walkers, energies, age),
     )
-    walkers = jax.lax.cond(
-        comb, lambda w: jax.tree.map(lambda x: x[chosen], w), lambda w: w, walkers
-    )
-    log_weights = jnp.where(comb, 0.0, log_weights)
+    log_weights = jnp.where(drawn, 0.0, log_weights)
     record |= {
-        "acceptance": jnp.mean(tally.accepted) / electrons,
+        "acceptance": sums["accepted"] / count / electrons,
         "population": population,
         "effective_timestep": effective,
         "one": jnp.ones(()),
     }
     counts = Counts(
         done,
-        state.counts.combs + comb,
-        state.counts.limited + jnp.sum(jnp.abs(energies - state.trial) > limit),
-        state.counts.stuck + jnp.sum(stuck),
-        state.counts.crossed + jnp.sum(tally.crossed),
+        state.counts.combs + drawn,
+        state.counts.limited + sums["limited"],
+        state.counts.stuck + sums["stuck"],
+        state.counts.crossed + sums["crossed"],
     )
-    state = State(
-        walkers, key, log_weights, energies[chosen], age[chosen], state.trial, state.past, counts
-    )
+    state = State(walkers, key, log_weights, energies, age, state.trial, state.past, counts)
     return state, record, grown

@@ -17,6 +17,7 @@ Of complex Ψ the real part of Ψ_q/Ψ counts (fixed phase).
 from __future__ import annotations
 
 import abc
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -25,6 +26,7 @@ import jax.numpy as jnp
 
 from zitter import checks
 from zitter.qmc.energies import EnergyTerm, Transitions
+from zitter.qmc.spread import over_walkers
 from zitter.qmc.wavefunction import Block, Seat, Wavefunction
 
 
@@ -85,26 +87,41 @@ def t_moves(
     psi: Wavefunction, timestep: Any, walkers: Any, key: Any, dtype: Any = jnp.float64
 ) -> tuple[Any, Any]:
     """(walkers, moves of each): every electron in turn goes where nonlocal terms take it."""
-    terms = [term for term in psi.system.energies if term.moves_electrons]
-    sites = [(term, site) for term in terms for site in range(term.sites)]
     count = walkers.r.shape[0]
 
     def body(carry, walkers, block: Block):
         moved, key = carry
         key, own = jax.random.split(key)
+        keys = jax.random.split(own, block.electrons.shape[0])
+        chances = jax.vmap(lambda k: jax.random.uniform(k, (count,), jnp.float64))(keys)
+        each = (walkers, moved, jnp.arange(count))
+        walkers, moved = over_walkers(one_block, (psi, timestep, block, keys), each, chances)
+        return (moved, key), walkers
+
+    def one_block(shared, each, chances):
+        psi, timestep, block, keys = shared
+        walkers, moved, slots = each
+        terms = [term for term in psi.system.energies if term.moves_electrons]
+        sites = [(term, site) for term in terms for site in range(term.sites)]
+
+        def some(key, i):
+            """The keys of the walkers here: a part of all."""
+            drawn = jax.random.split(jax.random.fold_in(key, i), count)
+            here = len(slots)
+            return drawn if here == count else jax.lax.dynamic_slice_in_dim(drawn, slots[0], here)
+
         opened = jax.vmap(lambda walker: psi.open(walker, block))(walkers)
 
         def turn(carry, entry):
             opened, moved = carry
-            place, electron, may, key = entry
+            place, electron, may, key, chance = entry
             seat = Seat(place, electron, block.spin)
             found = [
-                _transitions(psi, term, site, opened, seat, may, jax.random.fold_in(key, i), dtype)
+                _transitions(psi, term, site, opened, seat, may, partial(some, key, i), dtype)
                 for i, (term, site) in enumerate(sites)
             ]
             points = jnp.concatenate([f.points for f in found], axis=2)
             amplitudes = jnp.concatenate([f.amplitudes for f in found], axis=1)
-            chance = jax.random.uniform(key, (count,), jnp.float64)
 
             def one(opened, points, amplitudes, chance):
                 chances = jnp.where(may, jnp.maximum(-timestep * amplitudes, 0.0), 0.0)
@@ -113,23 +130,23 @@ def t_moves(
             opened, gone = jax.vmap(one)(opened, points, amplitudes, chance)
             return (opened, moved + gone), None
 
-        seats = block.electrons.shape[0]
-        entries = (jnp.arange(seats), block.electrons, block.allowed, jax.random.split(own, seats))
+        seats = jnp.arange(block.electrons.shape[0])
+        entries = (seats, block.electrons, block.allowed, keys, chances)
         (opened, moved), _ = jax.lax.scan(turn, (opened, moved), entries)
-        return (moved, key), jax.vmap(lambda w, o: psi.close(w, o, block))(walkers, opened)
+        return jax.vmap(lambda w, o: psi.close(w, o, block))(walkers, opened), moved
 
     (moved, _), walkers = psi.over_blocks(body, (jnp.zeros(count), key), walkers)
     return walkers, moved
 
 
-def _transitions(psi, term: EnergyTerm, site, opened, seat: Seat, may, key, dtype) -> Transitions:
+def _transitions(psi, term: EnergyTerm, site, opened, seat: Seat, may, keys, dtype) -> Transitions:
     """Those of one electron of all walkers; where none is in reach, nothing is evaluated."""
     place = jax.lax.dynamic_index_in_dim(opened.r, seat.electron, 2, keepdims=False)
     reached = may & jax.vmap(lambda x: term.reaches(x, site))(place)
 
     def evaluated():
         one = lambda o, k: term.transitions(psi, o, seat, site, k, dtype)  # noqa: E731
-        return jax.vmap(one)(opened, jax.random.split(key, place.shape[0]))
+        return jax.vmap(one)(opened, keys())
 
     shapes = jax.eval_shape(evaluated)
     nothing = lambda: jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)  # noqa: E731

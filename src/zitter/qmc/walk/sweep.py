@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from zitter.qmc.spread import over_walkers
 from zitter.qmc.walk.dynamics import Dynamics
 from zitter.qmc.wavefunction import Block, Seat, Wavefunction
 
@@ -44,6 +45,10 @@ def sweep(
     one_block = move_together if together else move_in_turn
     count, dimension = walkers.r.shape[0], walkers.r.shape[1]
 
+    def moved(shared, walkers, offers):
+        psi, dynamics, block = shared
+        return one_block(psi, dynamics, walkers, block, offers, dtype)
+
     def body(carry, walkers, block: Block):
         tally, key = carry
         key, noise_key, chance_key = jax.random.split(key, 3)
@@ -54,7 +59,7 @@ def sweep(
             jax.random.uniform(chance_key, (k, count), jnp.float64, 1e-300, 1.0),
             jax.random.uniform(more, (k, count, dynamics.uniforms), jnp.float64, 1e-300, 1.0),
         )
-        walkers, this = one_block(psi, dynamics, walkers, block, offers, dtype)
+        walkers, this = over_walkers(moved, (psi, dynamics, block), walkers, offers)
         return (jax.tree.map(jnp.add, tally, this), key), walkers
 
     (tally, _), walkers = psi.over_blocks(body, (no_tally(count), key), walkers)

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime
+from zitter import checks, loop
+from zitter.qmc import spread
 from zitter.qmc.energies import EnergyTerm, local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
@@ -112,13 +113,16 @@ def counter(state: State) -> Any:
 
 def first_states(run: Run) -> State:
     """The walkers to begin with, at every twist, spread over the mesh."""
-    state = run.states(
-        lambda psi, seed: first_state(psi, run.walkers, seed, run.dtype, run.start), counter
+    if run.twists is None:
+        return first_state(run.psi, run.walkers, run.seed, run.dtype, run.start)
+    starts = run.at_twists(lambda psi, seed: first_positions(psi, run.walkers, seed, run.start))
+    r, key = (jnp.stack(parts) for parts in zip(*starts, strict=True))
+    each = jnp.ones(len(starts))
+    at_rest = State(
+        spread.placed(r, True), key, _width(run.psi) * each, jnp.zeros((), jnp.int32), 0 * each
     )
-    key = "walkers" if run.twists is None else "twists"
-    divide = lambda leaf: runtime.divide_first_axis(leaf, key, (key, "space"))  # noqa: E731
-    spread = jax.tree.map(divide, state.walkers)
-    return eqx.tree_at(lambda s: s.walkers, state, spread)
+    fixed = Context(run.psi, None, None, (), run.dtype)
+    return _begun(run.over_twists(_begin, counter), fixed, at_rest)
 
 
 def equilibrated(run: Run, state: State, sweeps: int, stride: int) -> loop.Outcome:
@@ -149,17 +153,40 @@ def guard(run: Run) -> Any:
 
 def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
     """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
-    key = jax.random.PRNGKey(seed)
-    key, own = jax.random.split(key)
-    r = psi.system.start(own, walkers) if start is None else start
-    width = 0.5 * psi.system.length * jnp.ones(())
-    fresh = fresh_walkers(psi, r, dtype)
-    return State(fresh, key, width, jnp.zeros((), jnp.int32), jnp.zeros(()))
+    r, key = first_positions(psi, walkers, seed, start)
+    fresh = fresh_walkers(psi, spread.placed(r, False), dtype)
+    return State(fresh, key, _width(psi), jnp.zeros((), jnp.int32), jnp.zeros(()))
+
+
+def first_positions(psi: Wavefunction, walkers: int, seed: int, start: Any = None):
+    """(where walkers begin, the key of all that follows)."""
+    key, own = jax.random.split(jax.random.PRNGKey(seed))
+    return psi.system.start(own, walkers) if start is None else start, key
+
+
+def _width(psi: Wavefunction) -> Any:
+    return 0.5 * psi.system.length * jnp.ones(())
+
+
+def _begin(context: Context, state: State) -> tuple[State, None]:
+    """Walkers made of the positions that stand in their place."""
+    fresh = begun(context.psi, state.walkers, context.dtype)
+    return State(fresh, state.key, state.width, state.sweeps, state.drift), None
+
+
+@eqx.filter_jit
+def _begun(begin, context, state):
+    return begin(context, state)[0]
 
 
 @eqx.filter_jit
 def fresh_walkers(psi: Wavefunction, r: Any, dtype: Any) -> Walker:
-    return jax.vmap(lambda x: psi.start(x, dtype))(r)
+    return begun(psi, r, dtype)
+
+
+def begun(psi: Wavefunction, r: Any, dtype: Any) -> Walker:
+    """Walkers at positions (walkers, d, N), computed from nothing else."""
+    return spread.each_walker(lambda psi, x: psi.start(x, dtype), psi, r)
 
 
 def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
@@ -178,7 +205,7 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
         0, context.stride, once, (state.walkers, jnp.zeros(count))
     )
     moves = context.stride * psi.system.electrons
-    acceptance = jnp.mean(accepted) / moves
+    acceptance = spread.exact_sum(accepted) / count / moves
     sweeps = state.sweeps + context.stride
     due = (sweeps // REFRESH) != (state.sweeps // REFRESH)
     walkers, found = jax.lax.cond(
@@ -195,23 +222,42 @@ def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
 
 def refresh(psi: Wavefunction, walkers: Walker, dtype: Any) -> tuple[Walker, Any]:
     """Everything computed anew from the positions, and the largest change of ln|Ψ| this made."""
-    fresh = jax.vmap(lambda r: psi.start(r, dtype))(walkers.r)
+    fresh = begun(psi, walkers.r, dtype)
     return fresh, jnp.max(jnp.abs(fresh.log - walkers.log))
 
 
-def measure(psi, walkers, estimators, key, dtype, weights=None) -> dict[str, Any]:
+def measure(psi, walkers, estimators, key, dtype) -> dict[str, Any]:
     """Averages over walkers: parts of the energy, its variance, and the estimators."""
     count = walkers.r.shape[0]
-    w = jnp.full(count, 1.0 / count) if weights is None else weights / jnp.sum(weights)
     parts, measured = everything(psi, walkers, estimators, key, dtype)
-    record = {name: jnp.sum(w * values) for name, values in parts.items()}
-    record["variance"] = jnp.sum(w * (parts["energy"] - record["energy"]) ** 2)
-    return record | reduced(estimators, measured, w)
+    record, _ = averaged(parts, {"weight": jnp.ones(count)})
+    return record | reduced(estimators, measured, jnp.full(count, 1.0 / count))
+
+
+def averaged(values: dict[str, Any], beside: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """(averages over walkers and the variance of the energy, sums of what is `beside` them).
+
+    The "weight" of walkers is beside the values.
+    """
+    weights = beside["weight"]
+    shares = {("mean", name): weights * value for name, value in values.items()}
+    sums = spread.exact_sums(shares | beside)
+    total = sums["weight"]
+    record = {name: sums["mean", name] / total for name in values}
+    deviation = values["energy"] - record["energy"]
+    return record | {"variance": spread.exact_sum(weights * deviation**2) / total}, sums
 
 
 def reduced(estimators: Sequence[Prepared], measured: dict[str, Any], shares: Any):
     """What the estimators found, averaged over walkers with `shares` that sum to 1."""
-    return {e.name: e.reduce(measured[e.name], shares) for e in estimators}
+
+    def one(estimator, each):
+        return estimator.reduce(*each)
+
+    return {
+        e.name: spread.over_walkers(one, e, (measured[e.name], shares), total=True)
+        for e in estimators
+    }
 
 
 def everything(
@@ -225,8 +271,15 @@ def everything(
     """Parts of the local energy and what the estimators find, for each walker."""
     parts = local_energies(psi, walkers, jax.random.fold_in(key, 1), dtype, terms)
     keys = jax.random.split(key, walkers.r.shape[0])
-    measured = {}
-    for estimator in estimators:
-        one = lambda walker, k, e=estimator: e.evaluate(psi, walker, k)  # noqa: E731
-        measured[estimator.name] = jax.vmap(one)(walkers, keys)
-    return parts, measured
+    found = {e.name: spread.over_walkers(_found, (psi, e), (walkers, keys)) for e in estimators}
+    return parts, found
+
+
+def _found(shared: tuple[Wavefunction, Prepared], each: tuple[Walker, Any]) -> Any:
+    """What an estimator finds for each walker here, as many at once as it allows."""
+    psi, estimator = shared
+    one = lambda walker, k: estimator.evaluate(psi, walker, k)  # noqa: E731
+    some = estimator.at_once(psi)
+    if some is None or some >= len(each[1]):
+        return jax.vmap(one)(*each)
+    return jax.lax.map(lambda entry: one(*entry), each, batch_size=some)

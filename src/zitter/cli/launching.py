@@ -1,0 +1,136 @@
+"""`zitter run --processes N`: the same command N times on this node, and an eye on all of them.
+
+Each process gets the address of the first one (a free port of the loopback), and its number. If one
+dies the others cannot go on: they are ended, and one sentence says what happened and what is saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from zitter import checks, processes
+
+LAUNCHER = "ZITTER_LAUNCHER"  # the launcher's number, which its processes watch
+GRACE = 10.0  # seconds in which processes end by themselves when one has died
+SAID = (1, 2)  # exit status of a process that has said why
+
+
+def wanted(count: int | None) -> bool:
+    """Whether this command is to start others."""
+    if count is None or os.environ.get(processes.VARIABLE):
+        return False
+    return checks.integer("--processes", count, 1) > 1
+
+
+def launch(count: int, arguments: list[str], out: Path) -> int:
+    """Run the command line `arguments` in so many processes; the exit status of process 0."""
+    address = f"127.0.0.1:{_free_port()}"
+    with tempfile.TemporaryFile("w+") as said:
+        started = [
+            _start(processes.Place(address, count, index, index), arguments, said)
+            for index in range(count)
+        ]
+        with _forwarded(started):
+            died = _watched(started)
+        first = started[0].returncode
+        if died is None or first in SAID:
+            return first
+        said.seek(0)
+        _show_errors(said)
+    how = _how(started[died].returncode)
+    raise checks.RunError(
+        f"process {died} of {count} {how}, so that the others were ended. {_saved(out)}"
+    )
+
+
+def _start(place: processes.Place, arguments: list[str], said: IO[str]) -> subprocess.Popen[bytes]:
+    quiet = place.index > 0
+    return subprocess.Popen(
+        [sys.executable, "-m", "zitter", *arguments],
+        env=os.environ
+        | {
+            processes.VARIABLE: place.text,
+            LAUNCHER: str(os.getpid()),
+            "JAX_ENABLE_PREEMPTION_SERVICE": "0",  # it would swallow the signal to stop
+        },
+        stdout=subprocess.DEVNULL if quiet else None,
+        stderr=said if quiet else None,
+        start_new_session=True,  # signals come from here, once
+    )
+
+
+def _watched(started: list[subprocess.Popen[bytes]]) -> int | None:
+    """Wait for all; the first that failed, None if all is well."""
+    died, since = None, 0.0
+    while any(process.poll() is None for process in started):
+        time.sleep(0.05)
+        if died is None:
+            died = _failed(started)
+            since = time.monotonic()
+        elif time.monotonic() - since > GRACE:
+            for process in started:
+                if process.poll() is None:
+                    process.kill()
+    return _failed(started) if died is None else died
+
+
+def _failed(started: list[subprocess.Popen[bytes]]) -> int | None:
+    """Which process is to blame: those that have only lost the others are not."""
+    codes = [process.poll() for process in started]
+    ended = [index for index, code in enumerate(codes) if code]
+    guilty = [i for i in ended if codes[i] not in (processes.LOST, -signal.SIGABRT)]
+    return next(iter(guilty or ended), None)
+
+
+def _how(code: int) -> str:
+    if code == processes.LOST:
+        return "lost the others"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with status {code}"
+
+
+def _saved(out: Path) -> str:
+    if not any((out / "checkpoint").glob("**/state.h5")):
+        return "Nothing was saved."
+    return f"The state is saved in {out / 'checkpoint'}. --resume continues from there."
+
+
+def _show_errors(said: IO[str]) -> None:
+    """What a process said before it failed in a way that nobody foresaw."""
+    text = said.read()
+    if "Traceback" in text:
+        print(text[text.rindex("Traceback") :], file=sys.stderr)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@contextlib.contextmanager
+def _forwarded(started: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """What asks the launcher to stop asks all."""
+
+    def forward(number, frame):
+        for process in started:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    previous = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

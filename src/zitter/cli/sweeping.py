@@ -1,0 +1,219 @@
+"""`zitter sweep`: one calculation for each of many values, in one result."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from zitter import batches, cases, checks, config, loop, runtime, sweeps, tables
+from zitter.cases import memory
+from zitter.cli import arrays
+from zitter.cli.running import keep_compiled_programs, named, stoppable
+from zitter.cli.showing import print_json, print_result
+from zitter.results.sweep import Sweep
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The command line of `zitter sweep`."""
+
+    case: Path
+    over: tuple[str, ...]
+    settings: tuple[str, ...]
+    out: Path
+    items: str | None
+    batch: int | None
+    runtime: dict[str, Any]
+    slurm: str | None
+    checkpoint_every: float | None
+    dry_run: bool
+    json: bool
+    quiet: bool
+
+
+def sweep(request: Request) -> int:
+    """Exit status 0: every item asked for is there. 1: some failed. 2: nothing was begun."""
+    keep_compiled_programs()
+    with stoppable():
+        with named(request.case):
+            document = config.read(request.case, request.settings)
+            cases.configure(document, **request.runtime)
+            batches.mesh()  # refuses one with other axes
+            axes = _axes(request, document)
+            items = sweeps.laid_out(request.case, request.settings, axes)
+            chosen = _chosen(request.items, items)
+            if request.batch is not None:
+                checks.integer("--batch", request.batch, 1)
+            if request.checkpoint_every is not None:
+                checks.non_negative("--checkpoint-every", request.checkpoint_every)
+        _require_folder(request.out)
+        store = sweeps.Store(request.out)
+        missing = [item for item in chosen if not store.done(item)]
+        with named(request.case):
+            parts = sweeps.parts(missing, request.batch, estimating=request.dry_run)
+        if request.dry_run:
+            return _estimate(request, axes, chosen, parts)
+        if request.slurm is not None:
+            return arrays.submit(
+                request.slurm, request.out, [i.index for i in missing], _again(request)
+            )
+        started = time.perf_counter()
+
+        def add_up() -> Sweep:
+            info = _info(document, time.perf_counter() - started, len(missing))
+            return store.assemble(axes, items, info, document.text)
+
+        try:
+            failed = _carried(request, store, parts, len(chosen) - len(missing))
+            result = add_up()
+        except (loop.Interrupted, KeyboardInterrupt):
+            add_up()
+            raise checks.RunError(
+                "stopped on request. What is done is kept; the same command goes on from there."
+            ) from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise checks.RunError(f"cannot write to {request.out}: {reason}.") from error
+        _report(request, store, result)
+        return 1 if failed else 0
+
+
+def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> Sequence[Any]:
+    """Compute what is missing; what failed."""
+
+    def log(text: str) -> None:
+        request.out.mkdir(parents=True, exist_ok=True)
+        with open(request.out / "log.txt", "a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
+
+    def say(text: str) -> None:
+        if not request.quiet:
+            print(f"{request.case.name}: {text}", file=sys.stderr)
+
+    progress = not request.quiet and sys.stderr.isatty()
+    teller = sweeps.Teller(progress, say, log, request.checkpoint_every)
+    if before:
+        say(f"{before} items are there already")
+    count = sum(map(len, parts))
+    log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
+    return sweeps.carry(parts, store, teller)
+
+
+def _estimate(request: Request, axes: Any, chosen: Any, parts: Sequence[sweeps.Part]) -> int:
+    """Of one part of each size; the others take as long."""
+    known: dict[int, tuple[int, float, float]] = {}
+    for part in parts:
+        if len(part) not in known:
+            known[len(part)] = _cost(part)
+    compiling = sum(cost[1] for cost in known.values())
+    running = sum(known[len(part)][2] for part in parts)
+    facts = {
+        "case": request.case.name,
+        "items": len(chosen),
+        "done": len(chosen) - sum(map(len, parts)),
+        "runs": len(parts),
+        "items_at_once": max(map(len, parts), default=0),
+        "memory_bytes": max((cost[0] for cost in known.values()), default=0),
+        "device_bytes": memory.available(),
+        "seconds_to_compile": compiling,
+        "seconds_to_run": running,
+        **runtime.describe(),
+        **runtime.describe_shares(batches.shares(max(map(len, parts), default=0))),
+    }
+    rows = {axis.key: _values(axis) for axis in axes}
+    for key, value in facts.items():
+        if value in ("", None):
+            continue
+        label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
+        shown = f"about {value:.2g} s" if key.startswith("seconds") else str(value)
+        rows[label] = memory.readable(value) if key.endswith("_bytes") else shown
+    print(tables.table(f"{request.case.name}: dry run, nothing is written", rows))
+    if request.json:
+        print_json(facts)
+    return 0
+
+
+def _cost(part: sweeps.Part) -> tuple[int, float, float]:
+    lead, *others = part.cases
+    if others:
+        return lead.estimate_together(others)
+    with batches.alone():
+        facts = lead.estimate().facts
+    wanted = ("memory_bytes", "seconds_to_compile", "seconds_to_run")
+    memory_bytes, compiling, running = (facts.get(key) or 0 for key in wanted)
+    return memory_bytes, compiling, running
+
+
+def _values(axis: sweeps.Axis) -> str:
+    shown = axis.labels if len(axis.values) <= 6 else [*axis.labels[:3], "…", axis.labels[-1]]
+    return f"{', '.join(shown)} ({len(axis.values)} values)"
+
+
+def _axes(request: Request, document: config.Document) -> list[sweeps.Axis]:
+    if not request.over:
+        raise checks.InputError("--over", "must be given, like laser.intensity=1e13:1e15:log:32")
+    return [sweeps.parse(text, document.table) for text in request.over]
+
+
+def _chosen(text: str | None, items: Sequence[sweeps.Item]) -> Sequence[sweeps.Item]:
+    if text is None:
+        return items
+    first, colon, end = text.partition(":")
+    if not (colon and first.isdigit() and end.isdigit() and int(first) < int(end) <= len(items)):
+        raise checks.InputError(
+            "--items", f'must be FIRST:END within 0:{len(items)}, but is "{text}"'
+        )
+    return items[int(first) : int(end)]
+
+
+def _again(request: Request) -> list[str]:
+    """The command without what chooses items, for tasks of an array."""
+    command = [sys.executable, "-m", "zitter", "sweep", str(request.case.absolute())]
+    command += [f"--over={text}" for text in request.over]
+    command += [f"--set={text}" for text in request.settings]
+    command += [f"--out={request.out.absolute()}", "--quiet"]
+    for name in ("precision", "device"):
+        if request.runtime[name] is not None:
+            command.append(f"--{name}={request.runtime[name]}")
+    if request.runtime["mesh"]:
+        sizes = request.runtime["mesh"].items()
+        command.append(f"--mesh={','.join(f'{axis}={n}' for axis, n in sizes)}")
+    if request.batch is not None:
+        command.append(f"--batch={request.batch}")
+    return command
+
+
+def _info(document: config.Document, seconds: float, count: int) -> dict[str, Any]:
+    title = document.table.get("title", "")
+    about: dict[str, Any] = {"title": title} if title else {}
+    about |= {"seconds": seconds, **runtime.describe()}
+    return about | runtime.describe_shares(batches.shares(count) if count else {})
+
+
+def _report(request: Request, store: sweeps.Store, result: Sweep) -> None:
+    if not request.quiet:
+        print_result(result, store.result)
+        print(f"done: {store.result}")
+    if request.json:
+        print_json({**result.numbers(), "file": str(store.result)})
+
+
+def _require_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise checks.InputError("--out", f'must be a directory, but "{out}" is a file')
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise checks.InputError("--out", f'must be writable, but "{there}" is not')
+    result = out / "result.h5"
+    if result.exists():
+        from zitter.kinds import load
+
+        if not isinstance(load(result), Sweep):
+            raise checks.InputError(
+                "--out", f"must be new or of a sweep, but {out} holds the result of a run"
+            )

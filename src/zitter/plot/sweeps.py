@@ -1,0 +1,114 @@
+"""What a sweep gave against what was varied: curves over one key, maps over two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zitter.plot import style
+from zitter.results.evolution import ERRORS
+from zitter.results.sweep import Sweep, require_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_PANELS = 6
+_NOT_DRAWN = ("final_time", "blocks", *ERRORS)
+
+
+def overview(sweep: Sweep, **options: Any) -> Figure:
+    """One panel for each quantity; items that are missing leave a gap."""
+    require_axes(sweep, 2)
+    panels = _panels(sweep)
+    columns = 1 if len(panels) == 1 else 2
+    rows = max(1, -(-len(panels) // columns))
+    figure = style.new_figure(5.2 * columns, 3.0 * rows)
+    grid = figure.add_gridspec(rows, columns)
+    for i, (name, data) in enumerate(panels):
+        ax = style.dress(figure.add_subplot(grid[i // columns, i % columns]))
+        (_curves if len(sweep.axes) == 1 else _map)(ax, sweep, name, data)
+    title = sweep.info.get("title", "")
+    if title:
+        figure.suptitle(title, fontsize=12, color=style.INK, fontweight="bold")
+    return figure
+
+
+def _panels(sweep: Sweep) -> list[tuple[str, np.ndarray]]:
+    """Quantities that change, errors last; on maps each component has its own."""
+    few = sweep.few
+    names = [n for n in few if n not in _NOT_DRAWN] or [n for n in few if n in ERRORS] or list(few)
+    found: list[tuple[str, np.ndarray]] = []
+    for name in names:
+        lines = few[name].reshape(*sweep.shape, -1)
+        if len(sweep.axes) == 1:
+            found.append((name, lines))
+        else:
+            several = lines.shape[-1] > 1
+            found += [(f"{name} {i}" if several else name, lines[..., i])
+                      for i in range(lines.shape[-1])]  # fmt: skip
+    moving = [(name, data) for name, data in found if _changes(data)]
+    return (moving or found)[:_MOST_PANELS]
+
+
+def _changes(data: np.ndarray) -> bool:
+    there = np.abs(data[np.isfinite(data)])
+    return there.size > 0 and float(np.ptp(data[np.isfinite(data)])) > 1e-9 * float(there.max())
+
+
+def _curves(ax: Axes, sweep: Sweep, name: str, lines: np.ndarray) -> None:
+    ((key, x),) = sweep.axes.items()
+    for i, line in enumerate(np.real(lines).T):
+        if not _changes(line) and lines.shape[-1] > 1:
+            continue
+        color = style.COLORS[i % len(style.COLORS)]
+        ax.plot(x, line, "o-", ms=3, lw=1.2, color=color, label=str(i))
+    if lines.shape[-1] > 1:
+        ax.legend(fontsize=7, frameon=False)
+    _scale(ax, sweep, key, "x")
+    ax.set_ylabel(_label(sweep, name))
+
+
+def _map(ax: Axes, sweep: Sweep, name: str, data: np.ndarray) -> None:
+    (down, y), (across, x) = sweep.axes.items()
+    edges = (_edges(values, _logarithmic(sweep, key)) for key, values in ((across, x), (down, y)))
+    image = ax.pcolormesh(*edges, np.real(data), cmap=style.DENSITY_MAP)
+    bar = style.figure_of(ax).colorbar(image, ax=ax)
+    bar.set_label(_label(sweep, name), fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    _scale(ax, sweep, across, "x")
+    _scale(ax, sweep, down, "y")
+
+
+def _edges(values: np.ndarray, logarithmic: bool) -> np.ndarray:
+    """Where the fields of a map end: half-way between values, as far beyond the outer ones."""
+    x = np.log(values) if logarithmic else np.asarray(values, float)
+    middle = (x[1:] + x[:-1]) / 2
+    ends = (2 * x[0] - middle[0], 2 * x[-1] - middle[-1]) if len(x) > 1 else (x[0] - 1, x[0] + 1)
+    found = np.concatenate([[ends[0]], middle, [ends[1]]])
+    return np.exp(found) if logarithmic else found
+
+
+def _scale(ax: Axes, sweep: Sweep, key: str, side: str) -> None:
+    values = sweep.axes[key]
+    ax.set(**{f"{side}label": sweep.title(key)})
+    if key in sweep.labels:
+        ax.set(**{f"{side}ticks": values, f"{side}ticklabels": sweep.labels[key]})
+    elif _logarithmic(sweep, key):
+        ax.set(**{f"{side}scale": "log"})
+
+
+def _logarithmic(sweep: Sweep, key: str) -> bool:
+    """Whether ratios of the values are more alike than their differences."""
+    values = sweep.axes[key]
+    if key in sweep.labels or len(values) < 3 or not np.all(values > 0):
+        return False
+    ratios, steps = np.diff(np.log(values)), np.diff(values)
+    return bool(np.ptp(ratios) * abs(np.mean(steps)) < np.ptp(steps) * abs(np.mean(ratios)))
+
+
+def _label(sweep: Sweep, name: str) -> str:
+    known = sweep.described.get(name) or sweep.described.get(name.rpartition(" ")[0])
+    unit = known[1] if known else ""
+    return name.replace("_", " ") + (f" ({unit})" if unit not in ("", "1") else "")

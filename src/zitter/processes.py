@@ -1,0 +1,226 @@
+"""Several processes that compute together, each with its own devices.
+
+All of them run the same program on the same input. What they do next must not depend on clocks,
+signals or files that only one of them sees: process 0 decides (`from_first`, `agree`), writes and
+prints. A process finds its place in one of
+
+    ZITTER_PROCESS="ADDRESS COUNT INDEX"     set by who starts several, or by hand
+    SLURM_…                                  of a step with several tasks (`srun`)
+    OMPI_COMM_WORLD_…                        of Open MPI 4 and 5 (`mpirun`)
+
+A process that dies, hangs or loses its network ends the others: within a collective operation at
+once, elsewhere when its heartbeat has been missing for `HEARTBEAT` seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from zitter import checks
+
+VARIABLE = "ZITTER_PROCESS"
+HEARTBEAT = 20  # seconds without a sign of life after which a process counts as dead
+LOST = 3  # exit status of a process that has lost the others
+PORT = 47631  # of process 0 where nobody names one
+_LOSS = re.compile(r"(?i)gloo|nccl|connection|heartbeat|coordination|peer|barrier|deadline|socket")
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """One process among `count`; process 0 listens at `address` (host:port)."""
+
+    address: str
+    count: int
+    index: int
+    local: int = 0  # its number on its node
+
+    @property
+    def text(self) -> str:
+        return f"{self.address} {self.count} {self.index} {self.local}"
+
+
+_joined: Place | None = None
+
+
+def parse(text: str) -> Place:
+    """What `Place.text` wrote, or somebody by hand."""
+    words = text.split()
+    fits = len(words) in (3, 4) and ":" in words[0] and all(w.isdigit() for w in words[1:])
+    if not fits or not int(words[2]) < int(words[1]):
+        raise checks.InputError(
+            VARIABLE,
+            f'must be like "host:{PORT} COUNT INDEX" with INDEX below COUNT, but is "{text}"',
+        )
+    return Place(words[0], *map(int, words[1:]))
+
+
+def found(environment: Mapping[str, str] = os.environ) -> Place | None:
+    """Where the environment puts this process, None where it is alone."""
+    if environment.get(VARIABLE):
+        place = parse(environment[VARIABLE])
+    elif "SLURM_STEP_NODELIST" in environment:
+        count = environment.get("SLURM_STEP_NUM_TASKS", environment.get("SLURM_NTASKS", "1"))
+        host = _first_host(environment["SLURM_STEP_NODELIST"])
+        # Jobs that share a node get ports of their own.
+        port = PORT + int(environment.get("SLURM_JOB_ID", "0")) % 4096
+        index, local = (int(environment.get(f"SLURM_{n}", "0")) for n in ("PROCID", "LOCALID"))
+        place = Place(f"{host}:{port}", int(count), index, local)
+    elif "OMPI_COMM_WORLD_SIZE" in environment:
+        size, rank, local = (
+            int(environment.get(f"OMPI_COMM_WORLD_{n}", "0"))
+            for n in ("SIZE", "RANK", "LOCAL_RANK")
+        )
+        place = Place(_open_mpi_address(environment, size), size, rank, local)
+    else:
+        return None
+    return place if place.count > 1 else None
+
+
+def join(place: Place, devices: int | None = None) -> None:
+    """Meet the other processes; before JAX has made its first array.
+
+    On CPUs a process has so many `devices`, one unless given; of GPUs those that it sees, or where
+    it sees those of others on its node as well, the ones of its number.
+    """
+    import jax
+
+    global _joined
+    _joined = place
+    if devices is not None:
+        jax.config.update("jax_num_cpu_devices", devices)
+    own = None
+    if _sees_all_gpus():
+        each = devices or 1
+        own = list(range(place.local * each, (place.local + 1) * each))
+    try:
+        jax.distributed.initialize(
+            place.address,
+            place.count,
+            place.index,
+            local_device_ids=own,
+            heartbeat_timeout_seconds=HEARTBEAT,
+            shutdown_timeout_seconds=HEARTBEAT,
+            initialization_timeout=60,
+        )
+    except Exception as error:
+        first_line = str(error).strip().split("\n")[0]
+        raise checks.RunError(
+            f"process {place.index} of {place.count} could not meet the others at "
+            f"{place.address}: {first_line}."
+        ) from error
+
+
+def count() -> int:
+    """How many processes compute together."""
+    import jax
+
+    return jax.process_count()
+
+
+def first() -> bool:
+    """Whether this is the process that decides, writes and prints."""
+    import jax
+
+    return jax.process_index() == 0
+
+
+def joined() -> Place | None:
+    """The place of this process among others, once it has joined them."""
+    return _joined
+
+
+def agree(*values: float) -> tuple[float, ...]:
+    """The values of process 0, everywhere."""
+    if count() == 1:
+        return values
+    from jax.experimental import multihost_utils
+
+    shared = multihost_utils.broadcast_one_to_all(np.asarray(values, np.float64))
+    return tuple(float(x) for x in np.asarray(shared))
+
+
+def anywhere(flag: bool) -> bool:
+    """Whether a flag is set on some process."""
+    if count() == 1:
+        return flag
+    from jax.experimental import multihost_utils
+
+    return bool(np.any(multihost_utils.process_allgather(np.asarray(flag))))
+
+
+def wait(name: str) -> None:
+    """Until all processes have come here."""
+    if count() > 1:
+        from jax.experimental import multihost_utils
+
+        multihost_utils.sync_global_devices(name)
+
+
+class Elsewhere(checks.RunError):
+    """Process 0 has refused something, and said so."""
+
+
+class Lost(checks.RunError):
+    """Another process has died, hangs, or cannot be reached."""
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether an error comes from operations in which another process did not take part."""
+    if isinstance(error, Lost):
+        return True
+    known = type(error).__name__ in ("JaxRuntimeError", "XlaRuntimeError", "ValueError")
+    return count() > 1 and known and bool(_LOSS.search(str(error)))
+
+
+def from_first(decide: Callable[[], float]) -> float:
+    """A number that process 0 finds, everywhere; what it raises ends the others in silence."""
+    if count() == 1:
+        return decide()
+    problem, value = None, 0.0
+    if first():
+        try:
+            value = float(decide())
+        except checks.ZitterError as error:
+            problem = error
+    value, failed = agree(value, float(problem is not None))
+    if problem is not None:
+        raise problem
+    if failed:
+        raise Elsewhere("process 0 ended")
+    return value
+
+
+def _sees_all_gpus() -> bool:
+    """Whether this process sees the GPUs of a node, not only its own: none on CPUs."""
+    if os.environ.get("JAX_PLATFORMS", "").split(",")[0] == "cpu":
+        return False
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return "," in visible
+    return os.path.exists("/dev/nvidia1")
+
+
+def _first_host(nodes: str) -> str:
+    """Of a list as Slurm writes it: "gpu[003-005,9],login1" → "gpu003"."""
+    match = re.match(r"([^,\[]+)(?:\[([^\],-]+))?", nodes)
+    return "" if match is None else match[1] + (match[2] or "")
+
+
+def _open_mpi_address(environment: Mapping[str, str], size: int) -> str:
+    """Where Open MPI's own daemon is (version 4), or this node if all processes are here."""
+    port = PORT + sum(environment.get("OMPI_MCA_ess_base_jobid", "").encode()) % 4096
+    match = re.search(r"tcp6?://\[?([^\],;:/]+)", environment.get("OMPI_MCA_orte_hnp_uri", ""))
+    if match is not None:
+        return f"{match[1]}:{port}"
+    if environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
+        return f"127.0.0.1:{port}"
+    raise checks.InputError(
+        VARIABLE,
+        f'must be given as "host:{PORT} COUNT INDEX" for each process, since this mpirun does not '
+        "say where the first one is",
+    )

@@ -1,0 +1,159 @@
+"""How a sweep is carried: items of one form together, the others one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from jax.errors import JaxRuntimeError, JAXTypeError
+
+from zitter import batches, cases, checks, loop, same_run
+from zitter.cases import memory
+from zitter.cases.physics import bases_kept
+from zitter.linalg.base import Unsupported
+from zitter.results.base import Result
+from zitter.sweeps.items import Item, Store
+
+MOST = 1024  # items at once on one device
+# What ends one item and not the others; input that an item alone can find out about, too.
+FAILURES = (checks.RunError, checks.InputError, Unsupported, JaxRuntimeError, MemoryError)
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Items that run together, or one item."""
+
+    items: list[Item]
+    cases: list[cases.Case]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def parts(items: Iterable[Item], batch: int | None, estimating: bool = False) -> list[Part]:
+    """All items read and checked, those of one form together, `batch` of them on each device."""
+    found: list[Part] = []
+    on = batches.mesh()
+    devices = 1 if on is None else on.size
+    with bases_kept(), batches.alone():
+        for item in items:
+            case = _checked(item, estimating)
+            most = (batch or _fitting(case)) * devices
+            for part in found:
+                if len(part) < most and case.joins(part.cases[0]):
+                    part.items.append(item)
+                    part.cases.append(case)
+                    break
+            else:
+                found.append(Part([item], [case]))
+    return found
+
+
+def _checked(item: Item, estimating: bool) -> cases.Case:
+    try:
+        case = cases.read(item.document)
+        case.check(estimating)
+        return case
+    except checks.InputError as error:
+        told = f"{error.message} (with {item.label})"
+        raise checks.InputError(error.key, told) from None
+    except Unsupported as error:
+        raise Unsupported(f"{error} (with {item.label})") from None
+
+
+def _fitting(case: cases.Case) -> int:
+    """How many items a device should hold: a hundred states each, within its memory."""
+    limit = memory.available()
+    size = case.state_bytes
+    return MOST if limit is None or not size else max(1, min(MOST, limit // (100 * size)))
+
+
+@dataclasses.dataclass
+class Teller:
+    """What is said along the way."""
+
+    progress: bool
+    say: Callable[[str], None]
+    log: Callable[[str], None]
+    every: float | None = None  # seconds between checkpoints
+
+
+def carry(found: Sequence[Part], store: Store, teller: Teller) -> list[tuple[Item, str]]:
+    """Compute and keep all parts; what failed, and why."""
+    failed: list[tuple[Item, str]] = []
+    total, done, started = sum(map(len, found)), 0, time.perf_counter()
+    alone = sum(len(part) == 1 for part in found)
+    if alone and batches.mesh() is not None:
+        teller.say(f"{alone} of {total} items run alone, on one device of the mesh")
+    for part in found:
+        for item, outcome in zip(part.items, _outcomes(part, store, teller), strict=True):
+            if isinstance(outcome, Result):
+                store.keep(item, outcome)
+                continue
+            sentence = " ".join(str(outcome).split()) or type(outcome).__name__
+            store.fail(item, sentence)
+            failed.append((item, sentence))
+            teller.say(f"item {item.index} ({item.label}) failed: {sentence}")
+            teller.log(f"item {item.index} ({item.label}) failed: {sentence}")
+        done += len(part)
+        left = (time.perf_counter() - started) / done * (total - done)
+        teller.say(f"{done} of {total} items" + (f", about {left:.2g} s left" if left else ""))
+    return failed
+
+
+def _outcomes(part: Part, store: Store, teller: Teller) -> Sequence[Result | Exception]:
+    if len(part) > 1:
+        try:
+            return _together(part, store, teller)
+        except loop.Interrupted:
+            raise
+        except (*FAILURES, JAXTypeError) as error:
+            # Together they need more memory, and no value may decide what is computed.
+            teller.log(f"{len(part)} items do not run together: {str(error).splitlines()[0]}")
+            teller.say("the items do not run together; one by one")
+    return [_alone(item, case, store, teller) for item, case in zip(part.items, part.cases,
+                                                                  strict=True)]  # fmt: skip
+
+
+def _together(part: Part, store: Store, teller: Teller) -> Sequence[Result | Exception]:
+    name = same_run.fingerprint([item.name for item in part.items])[:24]
+    job = _job(store, teller, name)
+    lead, *others = part.cases
+    found = lead.run_together(others, job)
+    shutil.rmtree(job.checkpoint, ignore_errors=True)
+    return found
+
+
+def _alone(item: Item, case: cases.Case, store: Store, teller: Teller) -> Result | Exception:
+    job = _job(store, teller, item.name)
+    begun = job.checkpoint / "input"
+    try:
+        with batches.alone():
+            goes_on = begun.exists() and begun.read_text(encoding="utf-8") == case.fingerprint()
+            if not goes_on:
+                shutil.rmtree(job.checkpoint, ignore_errors=True)
+            job.checkpoint.mkdir(parents=True, exist_ok=True)
+            begun.write_text(case.fingerprint(), encoding="utf-8")
+            result = case.resume(job) if goes_on else case.run(job)
+    except loop.Interrupted:
+        raise
+    except FAILURES as error:
+        shutil.rmtree(job.checkpoint, ignore_errors=True)
+        return error
+    shutil.rmtree(job.checkpoint, ignore_errors=True)
+    return result
+
+
+def _job(store: Store, teller: Teller, name: str) -> cases.Job:
+    return cases.Job(
+        store.folder / "parts" / name,
+        store.folder / "checkpoint" / name,
+        teller.every,
+        teller.progress,
+        lambda: None,
+        lambda text: None,
+        teller.log,
+        lambda result, file: result.save(store.folder / "parts" / name / file),
+    )

@@ -1,0 +1,130 @@
+"""The items of a sweep, and the folder that keeps what each of them gave.
+
+items/0f3a….h5    the result of one item, named by what decides its numbers
+items/0f3a….txt   why an item failed
+result.h5         all of them with their labels, made anew whenever some were added
+
+An item that is there is never computed again, by whichever sweep, process or machine it was made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from zitter import checks, config, io, kinds, runtime, same_run
+from zitter.results.base import Result
+from zitter.results.sweep import Sweep, assembled
+from zitter.sweeps.axes import Axis
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One combination of values."""
+
+    index: int
+    settings: tuple[str, ...]
+    document: config.Document
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.settings)
+
+    @property
+    def name(self) -> str:
+        """What decides its numbers, on whatever machine."""
+        table = self.document.without_labels()
+        table = {key: value for key, value in table.items() if key not in ("device", "mesh")}
+        files = {path: _stamp(self.document.folder / path) for path in _files(table)}
+        precision = runtime.settings().precision
+        return same_run.fingerprint(table, files, precision)[:24]
+
+
+def laid_out(case: Path, settings: Sequence[str], axes: Sequence[Axis]) -> list[Item]:
+    """All combinations, the last axis running fastest."""
+    keys = [axis.key for axis in axes]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise checks.InputError("--over", f"must name each key once, but has {key} twice")
+    items = []
+    for index, places in enumerate(itertools.product(*(range(len(a.values)) for a in axes))):
+        own = tuple(axis.setting(place) for axis, place in zip(axes, places, strict=True))
+        items.append(Item(index, own, config.read(case, [*settings, *own])))
+    return items
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Files that a table names."""
+    if isinstance(value, dict):
+        for key, inside in value.items():
+            if key == "file" and isinstance(inside, str):
+                yield inside
+            else:
+                yield from _files(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _files(inside)
+
+
+def _stamp(path: Path) -> str:
+    """What a file holds, as far as names are concerned."""
+    return same_run.fingerprint(path.read_bytes().hex()) if path.is_file() else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """The folder of a sweep."""
+
+    folder: Path
+
+    @property
+    def result(self) -> Path:
+        return self.folder / "result.h5"
+
+    def file(self, item: Item) -> Path:
+        return self.folder / "items" / f"{item.name}.h5"
+
+    def _reason(self, item: Item) -> Path:
+        return self.file(item).with_suffix(".txt")
+
+    def done(self, item: Item) -> bool:
+        return self.file(item).exists()
+
+    def keep(self, item: Item, result: Result) -> None:
+        result.input = item.document.text
+        result.save(self.file(item))
+        self._reason(item).unlink(missing_ok=True)
+
+    def fail(self, item: Item, sentence: str) -> None:
+        with io.whole_file(self._reason(item)) as temporary:
+            temporary.write_text(sentence, encoding="utf-8")
+
+    def failure(self, item: Item) -> str | None:
+        path = self._reason(item)
+        return path.read_text(encoding="utf-8") if path.exists() else None
+
+    def assemble(self, axes: Sequence[Axis], items: Sequence[Item], info: dict, text: str) -> Sweep:
+        """`result.h5` of all that is there now.
+
+        Of processes that end together each puts down its own items first; the lock makes the last
+        one to assemble see them all.
+        """
+        with self._lock():
+            found = [kinds.load(self.file(i)) if self.done(i) else None for i in items]
+            reasons = {i.index: self.failure(i) for i in items if not self.done(i)}
+            failed = {index: reason for index, reason in reasons.items() if reason is not None}
+            sweep = assembled(axes, found, failed, info, text)
+            sweep.save(self.result)
+        return sweep
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / ".lock", "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield

@@ -1,0 +1,217 @@
+"""Runs that differ in numbers only, carried together as one: the items of a sweep.
+
+Plans of one form (the same operators, method, steps and records) become one program over an axis of
+items. What all have in common is kept once; what differs lies along that axis, which the mesh axis
+`batch` divides. The driver is that of single runs, with its progress, checkpoints and signals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import batches, checks, loop, runtime, solve
+from zitter.results import Solution
+
+
+def same_form(one: solve.Plan, other: solve.Plan) -> bool:
+    """Whether two runs could be carried together."""
+    if not (one.all_in_loop and other.all_in_loop) or one.context.H.basis.shares:
+        return False
+    (numbers, rest), (others, others_rest) = map(_parts, (one.context, other.context))
+    if any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(rest)):
+        return False  # what a function encloses is not seen
+    try:
+        return (
+            (one.steps, one.dtype, one.checked_with is None)
+            == (other.steps, other.dtype, other.checked_with is None)
+            and jax.tree.structure(numbers) == jax.tree.structure(others)
+            and jax.tree.map(_kind, numbers) == jax.tree.map(_kind, others)
+            and bool(eqx.tree_equal(rest, others_rest))
+        )
+    except ValueError:  # of static arrays nobody can tell in one word whether they are equal
+        return False
+
+
+def shared(lead: solve.Plan, plan: solve.Plan) -> solve.Plan:
+    """The same plan with arrays of `lead` in the place of equal ones, which are then kept once."""
+
+    def first(ours: Any, theirs: Any) -> Any:
+        return ours if _equal(ours, theirs) else theirs
+
+    def merged(ours: Any, theirs: Any) -> Any:
+        if jax.tree.structure(ours) != jax.tree.structure(theirs):
+            return theirs
+        return jax.tree.map(first, ours, theirs)
+
+    H, context = merged(lead.H, plan.H), merged(lead.context, plan.context)
+    H = eqx.tree_at(lambda h: h.origin, H, plan.H.origin, is_leaf=lambda x: x is H.origin)
+    return dataclasses.replace(plan, H=H, context=context)
+
+
+class _Items(eqx.Module):
+    """What all items share, and what each has of its own, along a first axis."""
+
+    common: solve.Context
+    own: solve.Context
+    on: Any = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, contexts: Sequence[solve.Context]) -> _Items:
+        parts = [_parts(context) for context in contexts]
+        (lead, rest), columns = parts[0], [numbers for numbers, _ in parts]
+
+        def differ(*values: Any) -> bool:
+            return not all(_equal(values[0], value) for value in values[1:])
+
+        varied = jax.tree.map(differ, *columns)
+        stacked = jax.tree.map(lambda *v: np.stack(v) if differ(*v) else None, *columns)
+        fixed = jax.tree.map(lambda own, value: None if own else value, varied, lead)
+        own = batches.spread(stacked, len(contexts))
+        return cls(eqx.combine(fixed, rest), own, batches.mesh())
+
+    def each(self, function: Any, *columns: Any) -> Any:
+        """function(context, *values) of every item, each on its own device."""
+
+        def one(own: Any, *values: Any) -> Any:
+            context = eqx.combine(own, self.common)
+            return batches.local(function, self.on, context, *values)
+
+        axis = None if self.on is None else batches.AXIS
+        return jax.vmap(one, spmd_axis_name=axis)(self.own, *columns)
+
+
+def _step(items: _Items, states: Any) -> Any:
+    return items.each(solve.record, states)
+
+
+@eqx.filter_jit
+def _begin(items: _Items, psi: Any) -> Any:
+    return items.each(solve.begin, psi)
+
+
+@eqx.filter_jit
+def _finish(items: _Items, states: Any, steps: int) -> Any:
+    return items.each(lambda context, state: solve.advance(context, state, steps), states)
+
+
+@eqx.filter_jit
+def _look(items: _Items, psi: Any, ends: Any) -> Any:
+    return items.each(solve.look, psi, ends)
+
+
+def carried(
+    plans: Sequence[solve.Plan],
+    psi: Sequence[Any],
+    *,
+    label: str = "evolving",
+    progress: bool = False,
+    checkpoint: loop.Checkpoint | None = None,
+) -> list[Solution | checks.RunError]:
+    """The solution of each plan from its ψ, or what went wrong; plans are of one form."""
+    lead, count = plans[0], len(plans)
+    items, stacked, states = _prepared(plans, psi)
+    tail, every = lead.tail, lead.context.save_every
+    with batches.alone():
+        outcome = loop.drive(
+            _step,
+            items,
+            states,
+            lead.records,
+            label=label,
+            checkpoint=checkpoint,
+            resume=checkpoint is not None,
+            progress=progress,
+            counted=every,
+            finish=(lambda states: _finish(items, states, tail)) if tail else None,
+            finish_steps=tail,
+            axis=loop.Axis("time", float(lead.context.start), float(every * lead.context.dt)),
+        )
+        last = [outcome.state, outcome.end] if tail else [outcome.state]
+        seen = _look(items, stacked, last)
+    ends, seen = jax.device_get((last, seen))
+    found: list[Solution | checks.RunError] = []
+    for i, plan in enumerate(plans):
+        own, looked = jax.tree.map(lambda x, i=i: x[i], (ends, seen))
+        problem = plan.problem(own[-1], looked)
+        if problem is not None:
+            found.append(checks.RunError(problem))
+            continue
+        recorded = jax.tree.map(lambda x, i=i: x[:, i], outcome.records)
+        found.append(plan.solution(own, recorded, looked, outcome.seconds / count))
+    _add_step_errors(plans, psi, found)
+    _warn(lead, found)
+    return found
+
+
+def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None:
+    """Of each edge of the basis once, with what the worst item has there."""
+    for edge in lead.context.edges:
+        values = [one.info[edge.name] for one in found if isinstance(one, Solution)]
+        edge.warn(max(values, default=0.0), 4)
+
+
+def seconds(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[float, float]:
+    """(compilation, all steps) of all items together, estimated by a few record intervals."""
+    items, _, states = _prepared(plans, psi)
+    with batches.alone():
+        return loop.seconds(_step, items, states, plans[0].records)
+
+
+def memory(plans: Sequence[solve.Plan]) -> int:
+    """Bytes that all items together take on each device."""
+    lead = plans[0]
+    zero = np.zeros(lead.context.H.shape, lead.dtype)
+    items, _, states = _prepared(plans, [zero] * len(plans))
+    with batches.alone():
+        return loop.memory(_step, items, states, lead.records)
+
+
+def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any, Any]:
+    """(items, ψ of all of them, the states they start from)."""
+    items = _Items.of([plan.context for plan in plans])
+    states = jnp.stack([runtime.as_state(p, plans[0].dtype) for p in psi])
+    stacked = batches.spread(states, len(psi))
+    with batches.alone():
+        return items, stacked, _begin(items, stacked)
+
+
+def _add_step_errors(
+    plans: Sequence[solve.Plan], psi: Sequence[Any], found: Sequence[Solution | checks.RunError]
+) -> None:
+    """What a run with twice the step says of each item, where there is one for all of them."""
+    with batches.alone():
+        coarse = [plan.coarse() for plan in plans]
+    ready = [plan for plan in coarse if plan is not None]
+    if len(ready) < len(plans) or not all(same_form(ready[0], plan) for plan in ready):
+        return
+    others = carried([shared(ready[0], plan) for plan in ready], psi)
+    for plan, twice, end, other in zip(plans, ready, found, others, strict=True):
+        if isinstance(end, Solution) and isinstance(other, Solution):
+            end.info |= plan.step_error(twice, other.final, end.final)
+
+
+def _parts(context: solve.Context) -> tuple[Any, Any]:
+    """(what may differ between items, what may not)."""
+    return eqx.partition(
+        context, lambda x: isinstance(x, jax.Array | np.ndarray | np.generic | float)
+    )
+
+
+def _kind(value: Any) -> tuple[Any, ...]:
+    return np.shape(value), jnp.result_type(value)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if not isinstance(one, jax.Array | np.ndarray | np.generic | float):
+        return False
+    return _kind(one) == _kind(other) and np.array_equal(np.asarray(one), np.asarray(other))

@@ -1,0 +1,239 @@
+"""Several processes over the loopback: the same numbers as one, and one that dies ends all."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import checks, processes
+
+ROUNDING = 1e-12  # sums over devices are taken in another order
+GRID = """
+    [basis]
+    type = "Grid"
+    shape = [13, 8]
+    spacing = 0.5
+    [model]
+    terms = ["Kinetic", "SoftCoulomb", { type = "LengthGauge", pulse = "laser" }]
+    [laser]
+    type = "SineSquared"
+    amplitude = 0.1
+    frequency = 1.0
+    cycles = 1
+    [initial]
+    type = "WavePacket"
+    center = [0.2, 0.1]
+    momentum = [0.0, 0.3]
+    width = 1.0
+    [evolve]
+    t = [0.0, 1.0]
+    dt = 0.01
+    propagator = "SplitOperator"
+    observables = ["Norm", "Dipole"]
+    save_every = 2
+    save_states = true
+    step_check = false
+"""
+ATOM = """
+    [basis]
+    type = "EigenBasis"
+    atom = { type = "Model", terms = ["Kinetic", { type = "Coulomb", Z = 1 }] }
+    energy_max = 2.0
+    [basis.parent]
+    type = "SphericalBasis"
+    radial = { type = "RadialBSplines", n = 30, degree = 5, rmax = 20.0 }
+    lmax = 4
+    [model]
+    terms = ["FieldFree", { type = "LengthGauge", pulse = "laser" }]
+    [laser]
+    type = "SineSquared"
+    amplitude = 0.05
+    frequency = 0.4
+    cycles = 1
+    [evolve]
+    t = [0.0, 4.0]
+    dt = 0.05
+    propagator = "CrankNicolson"
+    observables = ["Norm", "Dipole"]
+    step_check = false
+"""
+GAS = """
+    [system]
+    type = "ElectronGas"
+    n = 2
+    rs = 5.0
+    [wavefunction]
+    jastrow = [{ type = "U", order = 3 }]
+    [dmc]
+    timestep = 2.0
+    walkers = 24
+    blocks = 12
+    steps = 4
+    equilibration = 4
+"""
+CASES = {"grid": (GRID, "space"), "atom": (ATOM, "l"), "gas": (GAS, "walkers")}
+
+
+def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[str]:
+    text, _ = CASES[case]
+    file = folder / f"{case}.toml"
+    file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "zitter", "run", file, "--out", folder / out, "--quiet"]
+    return subprocess.Popen(
+        [str(word) for word in (*command, *options)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def on(case: str, count: int) -> list[Any]:
+    """Options for so many processes, each with one device."""
+    mesh = ["--mesh", f"{CASES[case][1]}={count}"]
+    return [*mesh, "--processes", count] if count > 1 else []
+
+
+def run(folder: Path, case: str, out: str, *options: Any) -> Any:
+    process = start(folder, case, out, *options)
+    said, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, errors
+    assert said == ""
+    return zt.load(folder / out / "result.h5")
+
+
+def check_same(one: Any, many: Any, case: str) -> None:
+    if case == "gas":
+        for name, trace in one.traces.items():
+            np.testing.assert_array_equal(trace, many.traces[name])
+        np.testing.assert_array_equal(one.positions, many.positions)
+        return
+    pairs = [
+        (one.final, many.final),
+        *((v, many.observables[k]) for k, v in one.observables.items()),
+    ]
+    if one.states is not None:
+        pairs.append((one.states, many.states))
+    for a, b in pairs:
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.multiprocess
+def test_two_processes_carry_a_packet_as_one_does(tmp_path):
+    one = run(tmp_path, "grid", "one")
+    many = run(tmp_path, "grid", "many", *on("grid", 2))
+    assert many.info["shares"] == "{'space': [7, 6]}"
+    assert not (tmp_path / "many" / "checkpoint").exists()
+    check_same(one, many, "grid")
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("case", CASES)
+def test_many_processes_give_the_numbers_of_one(tmp_path, case, count):
+    check_same(run(tmp_path, case, "one"), run(tmp_path, case, "many", *on(case, count)), case)
+
+
+def wait_for_state(process: subprocess.Popen[str], out: Path, seconds: float = 300.0) -> None:
+    end = time.monotonic() + seconds
+    while not any(out.glob("checkpoint/**/state.h5")):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.01)
+
+
+def children(process: subprocess.Popen[str]) -> list[int]:
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+    return [int(number) for number in found.split()]
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("case", ["grid", "gas"])
+def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, case):
+    """At random moments, most of them in a save, since every segment is saved."""
+    one = run(tmp_path, case, "one")
+    chance = random.Random(0)
+    for attempt in range(6):
+        out = f"run{attempt}"
+        process = start(tmp_path, case, out, *on(case, 2), "--checkpoint-every", 0)
+        wait_for_state(process, tmp_path / out)
+        time.sleep(chance.uniform(0.0, 0.5))
+        victim = children(process)[chance.randrange(2)]
+        os.kill(victim, signal.SIGKILL)
+        began = time.monotonic()
+        _, errors = process.communicate(timeout=60)
+        assert time.monotonic() - began < 60
+        if (tmp_path / out / "result.h5").exists():  # it was done by then
+            continue
+        assert process.returncode == 1
+        assert "was ended by SIGKILL, so that the others were ended." in errors
+        assert "--resume continues from there." in errors
+        for count in (1, 2, 4):
+            again = f"{out}-on-{count}"
+            shutil.copytree(tmp_path / out, tmp_path / again)
+            check_same(one, run(tmp_path, case, again, "--resume", *on(case, count)), case)
+            if attempt > 0:
+                break
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_a_process_that_hangs_ends_the_others_within_a_minute(tmp_path):
+    process = start(tmp_path, "gas", "out", *on("gas", 2), "--checkpoint-every", 0)
+    wait_for_state(process, tmp_path / "out")
+    os.kill(children(process)[1], signal.SIGSTOP)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "so that the others were ended" in errors
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_a_signal_stops_all_processes_with_their_state_saved(tmp_path):
+    process = start(tmp_path, "gas", "out", *on("gas", 2), "--checkpoint-every", 0)
+    wait_for_state(process, tmp_path / "out")
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.startswith("error: stopped at")
+    assert errors.count("\n") == 1
+
+
+def test_where_the_environment_puts_a_process():
+    slurm = {
+        "SLURM_JOB_ID": "4096",
+        "SLURM_STEP_NODELIST": "gpu[003-004,9],login1",
+        "SLURM_STEP_NUM_TASKS": "16",
+        "SLURM_PROCID": "9",
+        "SLURM_LOCALID": "1",
+    }
+    assert processes.found(slurm) == processes.Place("gpu003:47631", 16, 9, 1)
+    assert processes.found(slurm | {"SLURM_STEP_NUM_TASKS": "1"}) is None
+    assert processes.found({"SLURM_JOB_ID": "1", "SLURM_NTASKS": "8"}) is None  # a batch script
+    five = {f"OMPI_COMM_WORLD_{n}": v for n, v in (("SIZE", "4"), ("RANK", "3"))}
+    five |= {"OMPI_COMM_WORLD_LOCAL_RANK": "3", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"}
+    assert processes.found(five) == processes.Place("127.0.0.1:47631", 4, 3, 3)
+    four = five | {
+        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+        "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911",
+    }
+    assert processes.found(four) == processes.Place("10.96.0.1:47631", 4, 3, 3)
+    with pytest.raises(checks.InputError, match=r"ZITTER_PROCESS: must be given as"):
+        processes.found(five | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
+    assert processes.found({"ZITTER_PROCESS": "node7:1234 8 5"}) == processes.Place(
+        "node7:1234", 8, 5
+    )
+    with pytest.raises(checks.InputError, match=r'must be like "host:47631 COUNT INDEX"'):
+        processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})

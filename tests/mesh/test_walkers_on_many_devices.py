@@ -1,0 +1,75 @@
+"""Walkers on many devices: the same bits on any number, and what travels between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mesh import devices
+
+MESHES = [{"walkers": n} for n in (2, 3, 4, 8)]
+
+
+def check(found: dict, runs: int) -> None:
+    """(same bits, difference of traces, difference of estimators) of every run.
+
+    Estimators sum large arrays, and in the order of devices: they differ by rounding.
+    """
+    assert len(found) == runs
+    for run, (same, difference, estimators) in found.items():
+        assert same, (run, difference)
+        assert estimators < 1e-13, run
+
+
+@pytest.mark.multiprocess
+def test_the_comb_gives_every_slot_the_same_walker():
+    """Spreads of ln w from less than a comb waits for to one that empties devices."""
+    found = devices.run("walker_combs", 8, [1, 2, 3, 4, 8], 20, [0.2, 0.6, 3.0])
+    assert found == dict.fromkeys("12348", True)
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("name", ["quick vmc", "quick dmc"])
+def test_runs_have_the_same_bits_on_any_number_of_devices(name):
+    check(devices.run("walker_runs", 8, MESHES, [name]), 4)
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("name", ["vmc", "dmc", "t-moves"])
+def test_larger_runs_have_the_same_bits_on_any_number_of_devices(name):
+    check(devices.run("walker_runs", 8, MESHES, [name]), 4)
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_twists_have_an_axis_of_their_own():
+    meshes = [{"twists": 2}, {"twists": 4}, {"twists": 2, "walkers": 2}, {"walkers": 3}]
+    check(devices.run("walker_runs", 8, meshes, ["twists"]), 4)
+
+
+@pytest.mark.multiprocess
+def test_few_walkers_travel_and_never_all():
+    """One number of each device is gathered; walkers go by permutes of a batch, with inverses."""
+    walkers = 256
+    for row in devices.run("blocks_of_walkers", 8, [2, 8], 14, walkers):
+        count, batch = row["devices"], row["batch"]
+        assert batch == 4
+        sums = {"all-reduce", "all-gather"}
+        for kind, size in row["collectives"]:
+            assert kind in {"collective-permute", *sums}
+            if kind == "all-gather":
+                assert size == 8 * count
+            assert size <= 256 if kind in sums else size <= batch * row["walker"], (kind, size)
+        permuted = [size for kind, size in row["collectives"] if kind == "collective-permute"]
+        # To the right and to the left: walkers, energy, age, and the slots that they fill.
+        assert sum(permuted) == 2 * batch * (row["walker"] + 8 + 4 + 16)
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_memory_falls_with_the_number_of_devices():
+    """Only compiled: 200 electrons, 0.35 MB for each of 1024 walkers, 17 MB for energies."""
+    rows = devices.run("blocks_of_walkers", 8, [2, 4, 8], 200, 1024)
+    two = rows[0]["bytes"]
+    for row in rows:
+        assert 0.85 < two * 2 / row["bytes"] / row["devices"] < 1.15, row
