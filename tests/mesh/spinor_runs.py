@@ -59,7 +59,14 @@ def products(cases: list, counts: list[int]) -> list[dict]:
                 for a, b, s in zip(one, images, scale, strict=True)
             ]
             shares = many.basis.shares["angular"]
-            rows.append({"case": [kappa_max, mu_max, count], "errors": errors, "shares": shares, "scale": scale})
+            rows.append(
+                {
+                    "case": [kappa_max, mu_max, count],
+                    "errors": errors,
+                    "shares": shares,
+                    "scale": scale,
+                }
+            )
     return rows
 
 
