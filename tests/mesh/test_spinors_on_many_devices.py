@@ -10,7 +10,7 @@ from mesh import devices
 @pytest.mark.multiprocess
 def test_products_in_pairs_are_those_of_the_whole():
     """Odd and even numbers of |μ|, fewer |μ| than |κ|, pairs that no number of devices divides."""
-    cases = [[2, None], [3, None], [5, 2.5], [6, None]]
+    cases = [[3, None], [5, 2.5], [6, None]]
     for row in devices.run("spinor_runs", 8, "products", cases, [2, 3]):
         assert max(row["errors"]) < 1e-13 and min(row["scale"]) > 0.1, row
     for row in devices.run("spinor_runs", 8, "products", [[7, None]], [4, 5, 8]):
@@ -19,10 +19,11 @@ def test_products_in_pairs_are_those_of_the_whole():
 
 
 @pytest.mark.multiprocess
+@pytest.mark.slow
 def test_runs_on_many_devices():
     names = ["levels", "collocation", "splines"]
-    found = devices.run("spinor_runs", 4, "runs", 4, [2, 3, 4], names)
-    assert len(found) == 9
+    found = devices.run("spinor_runs", 3, "runs", 3, [2, 3], names)
+    assert len(found) == 6
     assert all(error < 1e-12 for error in found.values()), found
 
 
