@@ -165,7 +165,7 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
     """At random moments, most of them in a save, since every segment is saved."""
     one = run(tmp_path, case, "one")
     chance = random.Random(0)
-    for attempt in range(6):
+    for attempt in range(10):
         out = f"run{attempt}"
         process = start(tmp_path, case, out, *on(case, 2), "--checkpoint-every", 0)
         wait_for_state(process, tmp_path / out)
@@ -207,7 +207,9 @@ def test_a_signal_stops_all_processes_with_their_state_saved(tmp_path):
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert errors.startswith("error: stopped at")
+    # Between two parts of a run nobody counts steps.
+    assert errors.startswith(("error: stopped at", "error: stopped on request."))
+    assert "The state is saved in" in errors
     assert errors.count("\n") == 1
 
 

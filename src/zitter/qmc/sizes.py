@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 
-from zitter import checks, loop
+from zitter import checks, loop, runtime
+from zitter.qmc import spread
 from zitter.qmc.runs import Run
 from zitter.qmc.walk import diffusion, variational
 
@@ -27,11 +29,17 @@ class Size:
 
 
 def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
-    """From the compiled block at the walkers asked for and at half of them; nothing is run."""
-    few = dataclasses.replace(run, walkers=max(2, run.walkers // 2), start=None)
+    """From the compiled block at the walkers asked for and at half of them; nothing is run.
+
+    On a mesh all of it is what one device holds, and a walker counts with its share.
+    """
+    half = spread.filled_up(max(2, run.walkers // 2))
+    other = dataclasses.replace(
+        run, walkers=half if half < run.walkers else 2 * run.walkers, start=None
+    )
     whole = loop.memory(*_block(run, verb, options), run.blocks)
-    half = loop.memory(*_block(few, verb, options), run.blocks)
-    per_walker = max((whole - half) / max(run.walkers - few.walkers, 1), 1.0)
+    change = whole - loop.memory(*_block(other, verb, options), run.blocks)
+    per_walker = max(change / (run.walkers - other.walkers), 1.0)
     return Size(whole, per_walker, whole - per_walker * run.walkers)
 
 
@@ -66,11 +74,18 @@ def _block(run: Run, verb: str, options: dict[str, Any]) -> tuple[Any, Any, Any]
         stride = jnp.asarray(options.get("stride") or 1, jnp.int32)
         context = variational.Context(run.psi, stride, no, run.estimators, run.dtype)
         step = run.over_twists(variational.step, variational.counter)
-        return step, context, eqx.filter_eval_shape(first)
+        return step, context, _shapes(first, context)
     count = jnp.asarray(options.get("steps", 10), jnp.int32)
     tau = jnp.asarray(checks.positive("timestep", options["timestep"], "time"))
     chosen = diffusion.check_localization(run.psi, options.get("localization"))
     fixed = diffusion.Context(run.psi, tau, count, no, run.estimators, run.dtype, chosen)
     blank = lambda: diffusion.blank_state(s := first(), jnp.zeros(s.width.shape))  # noqa: E731
     step = run.over_twists(diffusion.step, diffusion.counter)
-    return step, fixed, eqx.filter_eval_shape(blank)
+    return step, fixed, _shapes(blank, fixed)
+
+
+def _shapes(make: Callable[[], Any], context: Any) -> Any:
+    """What `make` would give, as shapes; on a mesh they know their devices."""
+    if runtime.settings().mesh is None:
+        return eqx.filter_eval_shape(make)
+    return loop.placed_shapes(lambda _: make(), context)

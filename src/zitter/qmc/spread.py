@@ -57,23 +57,38 @@ def shares(walkers: int, twists: int) -> dict[str, list[int]]:
 
 def check_count(walkers: int, twists: int | None) -> None:
     """Refuse numbers of walkers, and of twists, that the mesh cannot cut evenly."""
-    found = mesh(twists is not None)
-    if found is None:
-        return
-    for axis, parts in found.shape.items():
-        key, count = ("twists", twists or 0) if axis == TWISTS else ("walkers", walkers)
-        if count % parts:
-            near = sorted({max(1, count // parts) * parts, -(-count // parts) * parts})
-            raise checks.InputError(
-                key,
-                f"must be a multiple of the mesh's {parts} devices, such as "
-                f"{' or '.join(map(str, near))}, but is {count}",
-            )
+    mesh(twists is not None)
+    check_share(walkers)
+    if twists is not None:
+        _check_parts("twists", twists, twist_axis())
+
+
+def check_share(walkers: int) -> None:
+    _check_parts("walkers", walkers, walker_axis())
+
+
+def _check_parts(key: str, count: int, axis: str | None) -> None:
+    found = runtime.settings().mesh
+    parts = 1 if found is None or axis is None else found.shape[axis]
+    if count % parts:
+        near = sorted({max(1, count // parts) * parts, -(-count // parts) * parts})
+        raise checks.InputError(
+            key,
+            f"must be a multiple of the mesh's {parts} devices, such as "
+            f"{' or '.join(map(str, near))}, but is {count}",
+        )
+
+
+def filled_up(count: int) -> int:
+    """The next number that the devices of the walkers divide."""
+    found, axis = runtime.settings().mesh, walker_axis()
+    parts = 1 if found is None or axis is None else found.shape[axis]
+    return -(-count // parts) * parts
 
 
 def placed(tree: Any, twisted: bool) -> Any:
     """Arrays with walkers as first axis, or twists and then walkers, each part where it belongs."""
-    found = mesh(twisted)
+    found = runtime.settings().mesh
     if found is None:
         return tree
     axes = ((twist_axis(),) if twisted else ()) + (walker_axis(),)

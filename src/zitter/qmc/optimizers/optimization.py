@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop
+from zitter.qmc import spread
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
@@ -123,7 +124,7 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
     checks.instance("psi", psi, Wavefunction)
     if method is not None:
         checks.instance("method", method, Method)
-    checks.integer("walkers", walkers, 2)
+    spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
     checks.integer("stride", stride, 1)
     checks.integer("seed", seed, 0)
@@ -169,8 +170,7 @@ def _step(context: variational.Context, state: variational.State):
     """A VMC step that hands out what optimization needs of each walker."""
     state, _ = variational.step(context, state)
     keys = jax.random.split(jax.random.fold_in(state.key, 1), state.walkers.log.shape[0])
-    one = lambda walker, key: sample(context.psi, walker, key)  # noqa: E731
-    return state, jax.vmap(one)(state.walkers, keys)
+    return state, spread.each_walker(sample, context.psi, state.walkers, keys)
 
 
 def _guard(state: variational.State, done: int) -> str | None:

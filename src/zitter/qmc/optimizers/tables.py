@@ -14,7 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import runtime
 from zitter.qmc.energies.local import energy_parts
+from zitter.qmc.spread import filled_up, over_walkers
 from zitter.qmc.wavefunction import Wavefunction
 
 BATCH = 256  # samples whose derivatives are taken at once
@@ -64,30 +66,39 @@ def tabulate(psi: Wavefunction, data: Data) -> Table:
 
 @eqx.filter_jit
 def _energies(psi, parameters, data):
-    one = lambda sample: local_energy(psi, parameters, sample)  # noqa: E731
-    return jax.lax.map(one, data, batch_size=BATCH)
+    def here(shared, data):
+        psi, parameters = shared
+        one = lambda sample: local_energy(psi, parameters, sample)  # noqa: E731
+        return jax.lax.map(one, data, batch_size=BATCH)
+
+    return over_walkers(here, (psi, parameters), data)
 
 
 @eqx.filter_jit
 def _derivatives(psi, parameters, data):
-    def one(sample):
-        energy, pull = jax.vjp(lambda p: local_energy(psi, p, sample), parameters)
-        ones, none = jnp.ones(()), jnp.zeros(())
-        return energy[0], pull((none, ones))[0], pull((ones, none))[0]
+    def here(shared, data):
+        psi, parameters = shared
 
-    return jax.lax.map(one, data, batch_size=BATCH)
+        def one(sample):
+            energy, pull = jax.vjp(lambda p: local_energy(psi, p, sample), parameters)
+            ones, none = jnp.ones(()), jnp.zeros(())
+            return energy[0], pull((none, ones))[0], pull((ones, none))[0]
+
+        return jax.lax.map(one, data, batch_size=BATCH)
+
+    return over_walkers(here, (psi, parameters), data)
 
 
 def _in_pieces(program: Any, psi: Wavefunction, parameters: Any, data: Data) -> Any:
     """A compiled program over pieces of one size, whatever the number of samples is."""
     count = len(data.fixed)
-    size = min(PIECE, 1 << (count - 1).bit_length())
+    size = filled_up(min(PIECE, 1 << (count - 1).bit_length()))
     parts = []
     for first in range(0, count, size):
         # The last piece is filled up with samples that are dropped again.
         chosen = np.minimum(np.arange(first, first + size), count - 1)
         found = program(psi, jnp.asarray(parameters), part(data, chosen))
-        parts.append([np.asarray(x)[: count - first] for x in found])
+        parts.append([runtime.to_host(x)[: count - first] for x in found])
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
