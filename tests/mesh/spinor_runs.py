@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +25,7 @@ def main(what: str, *arguments):
     return {"products": products, "runs": runs, "programs": programs}[what](*arguments)
 
 
-def hamiltonian(kappa_max: int, mu_max: float | None = None, splines: int = 12):
+def hamiltonian(kappa_max: int, mu_max: float | None = None, splines: int = 12) -> Any:
     basis = zt.SpinorBasis(zt.RadialBSplines(splines, 4, 6.0), kappa_max, mu_max)
     pulse = zt.SineSquared(amplitude=50.0, frequency=20.0, cycles=1)
     model = zt.Model([zt.Dirac(), zt.Coulomb(10.0), zt.DiracLight(pulse, lmax=2)])
