@@ -168,6 +168,9 @@ class Wave(Driven):
     def astype(self, real_dtype: Any) -> Wave:
         return Wave(self.factor, cast_reals(self.operator, real_dtype))
 
+    def divided(self, basis: Basis) -> Wave:
+        return Wave(self.factor, basis.divide_operator(self.operator))
+
     def bounds(self, start: Any, end: Any) -> tuple[jax.Array, jax.Array]:
         return TimeDependent.bounds(self, start, end)
 

@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from zitter import checks, units
 from zitter.bases.base import Basis, Refused
@@ -147,16 +148,8 @@ class SpinorBasis(Basis):
     def solve_overlap(self, image: jax.Array) -> jax.Array:
         """S⁻¹ by a Cholesky decomposition for each κ: right for single products, not for loops."""
         bands = self.overlap_matrices(_precision_of(image))
-
-        def solve(pair):
-            matrix, rows = pair
-            factor = jax.scipy.linalg.cho_factor(dense_from_bands(matrix))
-            parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]).T
-            parts = jax.scipy.linalg.cho_solve(factor, parts).T
-            return jax.lax.complex(parts[: len(rows)], parts[len(rows) :])
-
         complex_image = image.astype(jnp.result_type(image, jnp.complex64))
-        solution = self.packed(jax.lax.map(solve, (bands, self.by_kappa(complex_image))))
+        solution = self.packed(solved_overlap(bands, self.by_kappa(complex_image)))
         return solution if jnp.iscomplexobj(image) else jnp.real(solution)
 
     def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
@@ -283,11 +276,36 @@ class SpinorBasis(Basis):
 
         return FactoredResolvents(operator, self)
 
+    # Devices.
+
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        return ("angular",)
+
+    def divided(self, mesh: Mesh) -> Basis:
+        from zitter.bases.spinor.divided import DividedSpinorBasis
+        from zitter.bases.spinor.folded import FoldedChain
+
+        return DividedSpinorBasis(self, FoldedChain(self, mesh))
+
     def __repr__(self) -> str:
         return (
             f"SpinorBasis: |κ| ≤ {self.kappa_max}, |μ| ≤ {self.mu_max:g}, "
             f"{self.shape[0]} channels, c = {self.c:g}, {self.radial}"
         )
+
+
+def solved_overlap(bands: jax.Array, grouped: jax.Array) -> jax.Array:
+    """S(κ)⁻¹ of complex rows (distinct κ, μ, 2n)."""
+
+    def solve(pair):
+        matrix, rows = pair
+        factor = jax.scipy.linalg.cho_factor(dense_from_bands(matrix))
+        parts = jnp.concatenate([jnp.real(rows), jnp.imag(rows)]).T
+        parts = jax.scipy.linalg.cho_solve(factor, parts).T
+        return jax.lax.complex(parts[: len(rows)], parts[len(rows) :])
+
+    return jax.lax.map(solve, (bands, grouped))
 
 
 class _Channels(NamedTuple):

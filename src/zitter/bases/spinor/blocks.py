@@ -17,6 +17,7 @@ from zitter.linalg.base import Operator, keeps_hermitian, real_like
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
+    from zitter.linalg.layouts import Layout
 
 
 class SpinorBlocks(Operator):
@@ -58,6 +59,14 @@ class SpinorBlocks(Operator):
     def apply(self, psi: jax.Array) -> jax.Array:
         grouped = self.basis.by_kappa(psi)
         return self.basis.packed(banded_product(self.bands()[:, None], grouped))
+
+    def divided(self, layout: Layout) -> Operator:
+        from zitter.bases.spinor.divided import DividedBlocks
+        from zitter.bases.spinor.folded import FoldedChain
+
+        if not isinstance(layout, FoldedChain):
+            return super().divided(layout)
+        return DividedBlocks(self, layout)
 
     def scaled(self, factor: Any) -> SpinorBlocks:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)

@@ -12,12 +12,13 @@ from zitter.bases.edges import Edge
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
+    from zitter.bases.spinor.divided import DividedSpinorBasis
 
 
 class LastKappa(Edge):
     """κ = ±kappa_max, from which light would lead on."""
 
-    basis: SpinorBasis = eqx.field(static=True)
+    basis: SpinorBasis | DividedSpinorBasis = eqx.field(static=True)
     name: ClassVar[str] = "last_kappa_population"
     throughout: ClassVar[bool] = True
 

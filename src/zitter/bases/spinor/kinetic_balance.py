@@ -180,12 +180,17 @@ def balanced(psi: jax.Array, kappa: Any) -> tuple[jax.Array, jax.Array, jax.Arra
     """
     psi = jnp.asarray(psi)
     first, second = psi[:, 0::2], psi[:, 1::2]
-    alone = jnp.asarray(np.asarray(kappa) == -1, jnp.finfo(psi.dtype).dtype) * second[:, 0]
+    alone = _only(kappa, psi.dtype) * second[:, 0]
     return first, second.at[:, 0].add(-alone), first.at[:, 0].set(alone)
 
 
 def unbalanced(a: jax.Array, b: jax.Array, d: jax.Array, kappa: Any) -> jax.Array:
     """The transpose of `balanced`: (channels, 2n) from what meets a, b and d."""
-    moved = jnp.asarray(np.asarray(kappa) == -1, jnp.finfo(a.dtype).dtype) * (d[:, 0] - b[:, 0])
+    moved = _only(kappa, a.dtype) * (d[:, 0] - b[:, 0])
     first, second = a + d.at[:, 0].set(0), b.at[:, 0].add(moved)
     return jnp.stack([first, second], axis=-1).reshape(a.shape[0], -1)
+
+
+def _only(kappa: Any, dtype: Any) -> jax.Array:
+    """1 where κ = −1."""
+    return (jnp.asarray(kappa) == -1).astype(jnp.finfo(dtype).dtype)

@@ -30,6 +30,7 @@ from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
+    from zitter.linalg.layouts import Layout
 
 TILE = 8  # intervals that share one product of splines
 WORKSPACE = 2**30  # bytes of the values at (r, θ) that are held at a time
@@ -119,6 +120,14 @@ class SpinorLight(Operator):
         images = jnp.concatenate(back) if len(back) > 1 else back[0]
         images = images.reshape(rows, 2, 2, tiles, -1)
         return jnp.einsum("rfctq,tkq->trfck", images, splines)
+
+    def divided(self, layout: Layout) -> Operator:
+        from zitter.bases.spinor.divided_light import DividedLight
+        from zitter.bases.spinor.folded import FoldedChain
+
+        if not isinstance(layout, FoldedChain):
+            return super().divided(layout)
+        return DividedLight(self, layout)
 
     def scaled(self, factor: Any) -> SpinorLight:
         return eqx.tree_at(lambda o: o.scale, self, self.scale * real_like(factor, self.scale))
@@ -243,12 +252,19 @@ def _harmonics(basis: SpinorBasis, lmax: int) -> list[np.ndarray]:
 
 def _windows(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
     """(tiles, rows, half, part, 3·window): what the splines of each tile multiply."""
-    layout, n, degree = _layout(basis), basis.radial.n, basis.radial.degree
-    psi = _held(basis, jnp.asarray(psi, jnp.result_type(psi, jnp.complex64)))
+    layout = _layout(basis)
+    psi = held(jnp.asarray(psi, jnp.result_type(psi, jnp.complex64)), basis.kappas)
     a, b, d = (jnp.pad(part, ((0, 1), (0, 0))) for part in balanced(psi, basis.kappas))
     same = jnp.stack([a[layout.upper], b[layout.lower]], axis=1)
     other = jnp.stack([b[layout.upper], d[layout.lower]], axis=1)
-    kappa = jnp.asarray(layout.kappas, jnp.finfo(psi.dtype).dtype)[:, None, None]
+    return windows_of(basis, same, other, layout.kappas)
+
+
+def windows_of(basis: SpinorBasis, same: jax.Array, other: jax.Array, kappas: Any) -> jax.Array:
+    """Windows of rows (rows, half, n) with these κ, whose P and Q have the coefficients `same` of
+    u, and `other` of the derivatives."""
+    layout, n, degree = _layout(basis), basis.radial.n, basis.radial.degree
+    kappa = jnp.asarray(kappas, jnp.finfo(same.dtype).dtype)[:, None, None]
     kinds = jnp.stack([same, other, kappa * other], axis=2)  # (rows, half, kind, n)
     parts = jnp.stack([jnp.real(kinds), jnp.imag(kinds)], axis=2)  # (rows, half, part, kind, n)
     more = -(-degree // layout.tile)
@@ -270,10 +286,11 @@ def _windows(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
     return windows.reshape(*windows.shape[:4], -1)
 
 
-def _held(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
+def held(psi: jax.Array, kappas: Any) -> jax.Array:
     """ψ with zero where unknowns are held at zero: those of the first spline for |κ| > 1."""
-    used = np.stack([basis.kappas == -1, np.abs(basis.kappas) == 1], axis=1)
-    return psi.at[:, :2].multiply(jnp.asarray(used, jnp.finfo(psi.dtype).dtype))
+    kappas = jnp.asarray(kappas)
+    used = jnp.stack([kappas == -1, jnp.abs(kappas) == 1], axis=1)
+    return psi.at[:, :2].multiply(used.astype(jnp.finfo(psi.dtype).dtype))
 
 
 def _turned(segments: list[jax.Array], field: jax.Array) -> list[jax.Array]:
@@ -294,6 +311,19 @@ def _turned(segments: list[jax.Array], field: jax.Array) -> list[jax.Array]:
 
 def _collected(basis: SpinorBasis, images: jax.Array) -> jax.Array:
     """The transpose of `_windows`: windows added up, and rows returned to channels."""
+    layout = _layout(basis)
+    same, other = added_up(basis, images, layout.kappas)
+    image = unbalanced(
+        same[layout.upper_place, 0],
+        other[layout.upper_place, 0] + same[layout.lower_place, 1],
+        other[layout.lower_place, 1],
+        basis.kappas,
+    )
+    return held(image, basis.kappas)
+
+
+def added_up(basis: SpinorBasis, images: jax.Array, kappas: Any) -> tuple[jax.Array, jax.Array]:
+    """The transpose of `windows_of`."""
     layout, n, degree = _layout(basis), basis.radial.n, basis.radial.degree
     width = layout.tile + degree
     images = images.reshape(*images.shape[:4], 3, width)
@@ -306,12 +336,5 @@ def _collected(basis: SpinorBasis, images: jax.Array) -> jax.Array:
         pieces.append(jnp.pad(piece, gap))
     flat = total(pieces).reshape(*images.shape[:4], -1)[..., 1 : n + 1]
     kinds = jax.lax.complex(flat[:, :, 0], flat[:, :, 1])  # (rows, half, kind, n)
-    kappa = jnp.asarray(layout.kappas, flat.dtype)[:, None, None]
-    same, other = kinds[:, :, 0], kinds[:, :, 1] + kappa * kinds[:, :, 2]
-    image = unbalanced(
-        same[layout.upper_place, 0],
-        other[layout.upper_place, 0] + same[layout.lower_place, 1],
-        other[layout.lower_place, 1],
-        basis.kappas,
-    )
-    return _held(basis, image)
+    kappa = jnp.asarray(kappas, flat.dtype)[:, None, None]
+    return kinds[:, :, 0], kinds[:, :, 1] + kappa * kinds[:, :, 2]
