@@ -68,7 +68,7 @@ class LOBPCG(Eigensolver):
             history.append(np.asarray(state.residuals[:n]))
             if np.all(history[-1] <= tol):
                 break
-            state = _advance((H, precondition, LOCKED * tol), state)
+            state = _advance((H, precondition), state)
         else:
             raise not_converged("LOBPCG", "max_iterations", self.max_iterations, history[-1], tol)
         info = {
@@ -80,9 +80,6 @@ class LOBPCG(Eigensolver):
             "next_energies": np.asarray(state.energies[n:]).tolist(),
         }
         return np.asarray(state.energies[:n], np.float64), normalized(H, state.x[:n]), info
-
-
-LOCKED = 0.1  # of the tolerance: states with smaller residuals are searched no further
 
 
 class _State(eqx.Module):
@@ -103,22 +100,21 @@ def _begin(H: Any, states: jax.Array) -> _State:
 
 
 @eqx.filter_jit(donate="all-except-first")
-def _advance(problem: tuple[Any, Precondition, Any], state: _State) -> _State:
-    H, precondition, locked = problem
+def _advance(problem: tuple[Any, Precondition], state: _State) -> _State:
+    H, precondition = problem
     x, hx, count = state.x, state.hx, state.x.shape[0]
-    # What is found has only rounding left to follow: scaled up, that would spoil HP of the others.
-    open_ = column(state.residuals > locked, x)
     w = precondition.apply(hx - column(state.energies, x) * x, state.energies)
     # Kept away from X, W adds new directions only; the Gram matrix is then well conditioned.
     w = w - combine(gram(x, w), x)
-    w = jnp.where(open_, w / column(norms(w) + TINY, w), 0)
+    w = w / column(norms(w) + TINY, w)
     hw = apply_block(H, w)
-    p, hp = jnp.where(open_, state.p, 0), jnp.where(open_, state.hp, 0)
-    space, image = jnp.concatenate([x, w, p]), jnp.concatenate([hx, hw, hp])
+    space, image = jnp.concatenate([x, w, state.p]), jnp.concatenate([hx, hw, state.hp])
     energies, mix = rayleigh_ritz(gram(space, space), gram(space, image), count)
     step = mix.at[:count].set(0)
     x, hx = combine(mix, space), combine(mix, image)
     p, hp = combine(step, space), combine(step, image)
-    size = column(norms(p) + TINY, p)
+    # HP carries the rounding of HX: of a step that small nothing is left once scaled to one.
+    size = column(norms(p), p)
+    scale = jnp.where(size > jnp.finfo(size.dtype).eps ** (2 / 3), 1 / (size + TINY), 0)
     residuals = norms(hx - column(energies, x) * x)
-    return _State(x, hx, p / size, hp / size, energies, residuals)
+    return _State(x, hx, scale * p, scale * hp, energies, residuals)
