@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from zitter import checks, loop, runtime
@@ -37,9 +38,14 @@ def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
     other = dataclasses.replace(
         run, walkers=half if half < run.walkers else 2 * run.walkers, start=None
     )
-    whole = loop.memory(*_block(run, verb, options), run.blocks)
+    block = _block(run, verb, options)
+    whole = loop.memory(*block, run.blocks)
     change = whole - loop.memory(*_block(other, verb, options), run.blocks)
-    per_walker = max(change / (run.walkers - other.walkers), 1.0)
+    # Where walkers go in portions, what they take on the way does not grow; what they are does.
+    mesh = runtime.settings().mesh
+    own = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(block[2].walkers))
+    own /= run.walkers * (1 if mesh is None else mesh.size)
+    per_walker = max(change / (run.walkers - other.walkers), own)
     return Size(whole, per_walker, whole - per_walker * run.walkers)
 
 
