@@ -29,6 +29,23 @@ def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
     return statistics.median(times)
 
 
+def fastest(
+    actions: dict[str, Callable[[], Any]],
+    rounds: int = 3,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """The shortest time of each action; they take turns, so that all see the same machine."""
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    for action in actions.values():
+        jax.block_until_ready(action())
+    for _ in range(rounds):
+        for name, action in actions.items():
+            start = clock()
+            jax.block_until_ready(action())
+            times[name].append(clock() - start)
+    return {name: min(values) for name, values in times.items()}
+
+
 def versions(*packages: str) -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in ("zitter", "jax", "numpy", "scipy", *packages):

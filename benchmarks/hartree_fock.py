@@ -24,7 +24,7 @@ from zitter.qmc.statistics import reblock
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "orbitals"
 MOLECULES = ["h2", "helium", "beryllium", "lih", "co", "beryllium-cas", "carbon-rohf"]
-CRYSTALS = ["diamond-2", "diamond-twist", "hydrogen-2"]
+CRYSTALS = ["diamond-gamma", "diamond-twist", "diamond-2", "hydrogen-2"]
 PILOT = 100  # blocks
 
 

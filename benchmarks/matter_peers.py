@@ -27,10 +27,9 @@ os.environ.setdefault(
 )
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments, fastest, finish, record
 
 import zitter as zt
 from zitter.qmc.walk import diffusion, variational
@@ -83,19 +82,6 @@ JQMC = """
         found.append((times[1] - times[0]) / 3)
     print(json.dumps(found[1:]))
 """
-
-
-def fastest(actions: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """The least processor time of each action; they take turns, so that all see one machine."""
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for action in actions.values():
-        jax.block_until_ready(action())
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            start = time.process_time()
-            jax.block_until_ready(action())
-            times[name].append(time.process_time() - start)
-    return {name: min(values) for name, values in times.items()}
 
 
 def mean_field(name: str, folder: Path) -> tuple[Any, Any, Path]:
@@ -175,7 +161,8 @@ def jqmc(python: str, name: str, walkers: int, electrons: int) -> float:
 def rows_of(name: str, python: str | None, folder: Path) -> list[dict[str, Any]]:
     mol, found, path = mean_field(name, folder)
     walkers = WALKERS[name]
-    times = fastest(ours(path, walkers) | pyqmc(mol, found, walkers))
+    actions = ours(path, walkers) | pyqmc(mol, found, walkers)
+    times = fastest(actions, ROUNDS, time.process_time)
     if python and name != "benzene":
         times["jQMC: VMC"] = jqmc(python, name, walkers, mol.nelectron)
     return [

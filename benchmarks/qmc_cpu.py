@@ -19,7 +19,6 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 )
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,26 +26,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments, fastest, finish, record
 
 import zitter as zt
 from zitter.qmc.walk.dynamics import DriftDiffusion, Dynamics, GaussianSteps
 from zitter.qmc.walk.sweep import sweep
-
-ROUNDS = 3
-
-
-def fastest(actions: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """The shortest time of each action; they take turns, so that all see the same machine."""
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for action in actions.values():
-        jax.block_until_ready(action())
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            jax.block_until_ready(action())
-            times[name].append(time.perf_counter() - start)
-    return {name: min(values) for name, values in times.items()}
 
 
 def ewald_rows(n: int, walkers: int) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from command_line import zitter
 from zitter import cases, cli, config, io
 
 CASE = """
@@ -53,12 +54,6 @@ def case(tmp_path: Path) -> Path:
     path = tmp_path / "atom.toml"
     path.write_text(CASE, encoding="utf-8")
     return path
-
-
-def zitter(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = cli.status([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def same_numbers(one: Path, other: Path) -> None:

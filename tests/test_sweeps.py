@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cli, loop, solve, sweeps
+from command_line import zitter
+from zitter import loop, solve, sweeps
 from zitter.cli import arrays
 from zitter.results import Sweep
 
@@ -54,12 +55,6 @@ def case(tmp_path: Path) -> Path:
     path = tmp_path / "atom.toml"
     path.write_text(CASE, encoding="utf-8")
     return path
-
-
-def zitter(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = cli.status([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def last_json(text: str) -> dict:

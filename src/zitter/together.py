@@ -19,6 +19,7 @@ import numpy as np
 
 from zitter import batches, checks, loop, runtime, solve
 from zitter.results import Solution
+from zitter.solve import course
 
 
 def same_form(one: solve.Plan, other: solve.Plan) -> bool:
@@ -59,12 +60,12 @@ def shared(lead: solve.Plan, plan: solve.Plan) -> solve.Plan:
 class _Items(eqx.Module):
     """What all items share, and what each has of its own, along a first axis."""
 
-    common: solve.Context
-    own: solve.Context
+    common: course.Context
+    own: course.Context
     on: Any = eqx.field(static=True)
 
     @classmethod
-    def of(cls, contexts: Sequence[solve.Context]) -> _Items:
+    def of(cls, contexts: Sequence[course.Context]) -> _Items:
         parts = [_parts(context) for context in contexts]
         (lead, rest), columns = parts[0], [numbers for numbers, _ in parts]
 
@@ -89,22 +90,22 @@ class _Items(eqx.Module):
 
 
 def _step(items: _Items, states: Any) -> Any:
-    return items.each(solve.record, states)
+    return items.each(course.record, states)
 
 
 @eqx.filter_jit
 def _begin(items: _Items, psi: Any) -> Any:
-    return items.each(solve.begin, psi)
+    return items.each(course.begin, psi)
 
 
 @eqx.filter_jit
 def _finish(items: _Items, states: Any, steps: int) -> Any:
-    return items.each(lambda context, state: solve.advance(context, state, steps), states)
+    return items.each(lambda context, state: course.advance(context, state, steps), states)
 
 
 @eqx.filter_jit
 def _look(items: _Items, psi: Any, ends: Any) -> Any:
-    return items.each(solve.look, psi, ends)
+    return items.each(course.look, psi, ends)
 
 
 def carried(
@@ -198,7 +199,7 @@ def _add_step_errors(
             end.info |= plan.step_error(twice, other.final, end.final)
 
 
-def _parts(context: solve.Context) -> tuple[Any, Any]:
+def _parts(context: course.Context) -> tuple[Any, Any]:
     """(what may differ between items, what may not)."""
     return eqx.partition(
         context, lambda x: isinstance(x, jax.Array | np.ndarray | np.generic | float)

@@ -269,6 +269,12 @@ def diamond_twist(name):
 
 
 @made
+def diamond_gamma(name):
+    field = crystal(diamond_cell(), [1, 1, 1], name)
+    return cell_parts(field, field.e_tot)
+
+
+@made
 def diamond_pbe(name):
     cell = diamond_cell()
     kpts = cell.make_kpts([2, 1, 1])

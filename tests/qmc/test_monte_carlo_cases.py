@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import cli
+from command_line import zitter as run
 
 CASE = """
 title = "one electron in a trap"
@@ -43,12 +43,6 @@ def case(tmp_path: Path) -> Path:
     path = tmp_path / "trap.toml"
     path.write_text(CASE, encoding="utf-8")
     return path
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = cli.status([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_run_writes_its_result(case, tmp_path, capsys):

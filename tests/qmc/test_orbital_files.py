@@ -10,7 +10,8 @@ import pytest
 from plane_wave_files import mesh, write
 from pyscf_files import chkfile
 
-from zitter import cases, checks, cli
+from command_line import zitter as run
+from zitter import cases, checks
 from zitter.cases.schema import schema
 from zitter.config import document
 from zitter.qmc import Crystal
@@ -35,12 +36,6 @@ def case(tmp_path):
     path = tmp_path / "h2.toml"
     path.write_text(CASE, encoding="utf-8")
     return path
-
-
-def run(capsys, *arguments):
-    code = cli.status([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def read(path):

@@ -26,7 +26,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# Options that several commands have.
 Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
+]
+Precision = Annotated[str | None, typer.Option(help="double, single or tf32.")]
+Device = Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")]
+CheckpointEvery = Annotated[
+    float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 
 
 def _version(asked: bool) -> None:
@@ -48,10 +60,7 @@ def options(
 def run(
     context: typer.Context,
     case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
-    ] = None,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="Output directory [default: CASE-output].")
     ] = None,
@@ -59,21 +68,17 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier result.")
     ] = False,
-    precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
+    precision: Precision = None,
+    device: Device = None,
     mesh: Annotated[str | None, typer.Option(help="Devices to share the work: space=4.")] = None,
     number: Annotated[
         int | None,
         typer.Option("--processes", help="Processes on this node, each with devices of the mesh."),
     ] = None,
-    checkpoint_every: Annotated[
-        float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")
-    ] = False,
+    checkpoint_every: CheckpointEvery = None,
+    dry_run: DryRun = False,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Run a calculation described by a TOML file."""
     from zitter.cli import launching
@@ -109,10 +114,7 @@ def sweep(
             help="What varies: first:last:lin:count, first:last:log:count, or value,value,…",
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the file."),
-    ] = None,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="Output directory [default: CASE-sweep].")
     ] = None,
@@ -122,21 +124,17 @@ def sweep(
     batch: Annotated[
         int | None, typer.Option(help="Most items at once on a device [default: what fits].")
     ] = None,
-    precision: Annotated[str | None, typer.Option(help="double, single or tf32.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, gpu, gpu:1, …")] = None,
+    precision: Precision = None,
+    device: Device = None,
     mesh: Annotated[str | None, typer.Option(help="Devices to share the work: batch=4.")] = None,
     slurm: Annotated[
         str | None,
         typer.Option(help="Submit an array of jobs instead: partition=gpu,tasks=8,time=60,…"),
     ] = None,
-    checkpoint_every: Annotated[
-        float | None, typer.Option(help="Seconds between checkpoints [default: 30].")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and what it takes.")
-    ] = False,
+    checkpoint_every: CheckpointEvery = None,
+    dry_run: DryRun = False,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Run a calculation for many values; run again, it fills the gaps."""
     from zitter.cli import sweeping as command
@@ -192,7 +190,7 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="With the paper's own parameters.")] = False,
     json: Json = False,
     out: Annotated[Path | None, typer.Option(help="Directory for figures and the report.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Repeat a published calculation and compare with the paper."""
     from zitter.cli import tools

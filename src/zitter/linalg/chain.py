@@ -49,17 +49,11 @@ class Chain(Layout):
 
         def local(rows, upper):
             columns = as_parts(rows)
-            above = jnp.concatenate([columns[1:], self._from(1, columns[:1])])
+            above = jnp.concatenate([columns[1:], self.from_neighbor(1, columns[:1])])
             led = sign * jnp.einsum("lji,ljk->lik", upper, columns)
-            led = jnp.concatenate([self._from(-1, led[-1:]), led[:-1]])
+            led = jnp.concatenate([self.from_neighbor(-1, led[-1:]), led[:-1]])
             return joined(jnp.einsum("lij,ljk->lik", upper, above) + led)
 
         mine = PartitionSpec(self.axis)
         mapped = jax.shard_map(local, mesh=self.mesh, in_specs=(mine, mine), out_specs=mine)
         return mapped(psi, upper)
-
-    def _from(self, step: int, row: jax.Array) -> jax.Array:
-        """What the device above (1) or below (−1) gives; zero at the ends of the chain."""
-        last = self.devices - 1
-        pairs = [(d, d - 1) if step == 1 else (d - 1, d) for d in range(1, last + 1)]
-        return jax.lax.ppermute(row, self.axis, pairs)

@@ -115,6 +115,12 @@ class Layout(eqx.Module):
 
         return call
 
+    def from_neighbor(self, step: int, rows: jax.Array) -> jax.Array:
+        """What the device above (1) or below (−1) gives; zero at the ends of the chain."""
+        ends = range(1, self.devices)
+        pairs = [(d, d - 1) if step == 1 else (d - 1, d) for d in ends]
+        return jax.lax.ppermute(rows, self.axis, pairs)
+
     def without_padding(self, part: jax.Array, halo: int = 0) -> jax.Array:
         """Zero in the rows that the array does not have, on every device; `halo` rows more on
         both sides."""

@@ -82,7 +82,9 @@ def nitride(file: Path, full: bool) -> list[Row]:
             continue
         share = (seconds - before) / whole
         made.append(Row(f"{label}: sweep, {kind}", 1e3 * seconds / size.walkers, source="zitter"))
-        made.append(Row(f"hBN, N = {electrons:g}, share of {kind} in the sweep", share))
+        made.append(
+            Row(f"hBN, N = {electrons:g}, share of {kind} in the sweep", share, source="zitter")
+        )
         before = seconds
     return made
 

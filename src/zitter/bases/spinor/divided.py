@@ -163,7 +163,7 @@ class DividedLevels(Resolvents):
         return self._project(operator.apply(self.leave(coefficients)))
 
     def _project(self, image):
-        return self.layout.over_kappa(_to_levels, image, self.levels.vectors)
+        return self.layout.over_kappa(_transformed, image, self.levels.vectors)
 
 
 class DividedFactors(Resolvents):
@@ -200,10 +200,6 @@ class DividedSolver(Solver):
 
 def _banded(rows: jax.Array, bands: jax.Array) -> jax.Array:
     return banded_product(bands[:, None], rows)
-
-
-def _to_levels(rows: jax.Array, vectors: tuple[jax.Array, ...]) -> jax.Array:
-    return _transformed(rows, vectors)
 
 
 def _to_splines(rows: jax.Array, vectors: tuple[jax.Array, ...]) -> jax.Array:

@@ -60,7 +60,7 @@ class DividedLight(Operator):
         return self.light.dtype
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        layout, sources = self.layout, _sources(self.layout.pairs, self.layout.devices)
+        layout, sources = self.layout, _sources(self.layout.pairs)
         mine, everywhere = PartitionSpec(layout.axis), PartitionSpec()
         kappas = jnp.asarray(_extended(layout.pairs, layout.devices))
         tables = (kappas, jnp.asarray(sources.down), jnp.asarray(sources.up), self.harmonics)
@@ -165,7 +165,7 @@ class _Sources(NamedTuple):
     up: np.ndarray
 
 
-def _sources(pairs: Pairs, devices: int) -> _Sources:
+def _sources(pairs: Pairs) -> _Sources:
     where = {mu: i for i, mu in enumerate(pairs.members.reshape(-1)) if mu != 0}
     none = 2 * (pairs.each + 2)
     found = []

@@ -125,12 +125,6 @@ class FoldedChain(Layout):
         mapped = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=mine)
         return mapped(psi, jnp.asarray(pairs.groups), jnp.asarray(pairs.slots), *shared)
 
-    def from_neighbor(self, step: int, rows: jax.Array) -> jax.Array:
-        """What the device above (1) or below (−1) gives; zero at the ends of the chain."""
-        ends = range(1, self.devices)
-        pairs = [(d, d - 1) if step == 1 else (d - 1, d) for d in ends]
-        return jax.lax.ppermute(rows, self.axis, pairs)
-
 
 def pair_count(basis: SpinorBasis) -> int:
     """Pairs of one sign of μ."""

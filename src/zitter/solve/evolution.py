@@ -1,4 +1,4 @@
-"""The verbs: `evolve` carries a state through time, `eigenstates` finds stationary ones."""
+"""`evolve`: a state carried through time, its records, and what became of it."""
 
 from __future__ import annotations
 
@@ -10,79 +10,22 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import batches, checks, loop, runtime, same_run
 from zitter.bases import edges
-from zitter.eigensolvers import Eigensolver, recommended
-from zitter.eigensolvers.base import residual_norms
-from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Unsupported, cast_reals
+from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.results import Eigenstates, Solution
+from zitter.solve import course, requests
+from zitter.solve.course import Context, State
+from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
-
-
-def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
-    """The lowest `n` stationary states of a Hamiltonian that does not change with time."""
-    checks.instance("H", H, Hamiltonian)
-    n = checks.integer("n", n, 1, H.basis.size)
-    solver = recommended(H, n) if solver is None else solver
-    checks.instance("solver", solver, Eigensolver)
-    solver.check(H, n)
-    started = time.perf_counter()
-    spread = H.divided() if solver.divides else H
-    energies, states, info = solver.solve(spread, n)
-    residuals = residual_norms(spread, energies, states)
-    states = spread.basis.join(states)
-    if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
-        bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
-        info = info | {"error_bounds": [float(b) for b in bounds]}
-    walls = H.basis.box_errors(H.operator, energies, states)
-    if walls is not None:
-        info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
-        warn_of_small_box(*walls)
-    states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
-    info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
-    info |= runtime.describe_shares(spread.basis.shares)
-    return Eigenstates(
-        np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
-    )
-
-
-class Context(eqx.Module):
-    """All that stays the same from step to step."""
-
-    H: Hamiltonian
-    propagator: Propagator
-    observables: tuple[Observable, ...]
-    start: np.float64
-    dt: np.float64
-    save_every: int = eqx.field(static=True)
-    save_states: bool = eqx.field(static=True)
-
-    @property
-    def edges(self) -> tuple[edges.Edge, ...]:
-        """The ends of the basis that this run may reach."""
-        open_end = self.H.absorber is None and self.H.mask is None
-        return self.H.basis.edges(self.H.time_dependent, open_end)
-
-
-class State(eqx.Module):
-    """What changes: how many steps are done, ψ, the propagator's own memory, and the largest
-    populations at the edges of the basis, at the records so far.
-    """
-
-    steps: jax.Array
-    psi: jax.Array
-    memory: Any
-    reached: dict[str, jax.Array]
 
 
 def evolve(
@@ -111,7 +54,7 @@ def evolve(
     Inside `jax.grad` or `jax.vmap` the run is one compiled scan without progress, guards or
     checkpoints.
     """
-    H, psi, propagator = _checked(H, psi0, propagator)
+    H, psi, propagator = requests.checked(H, psi0, propagator)
     plan = prepare(
         H, psi.dtype, t, dt, propagator, observables, save_every, save_states, step_check
     )
@@ -136,23 +79,23 @@ def prepare(
     """
     propagator = recommended_propagator(H) if propagator is None else propagator
     checks.instance("propagator", propagator, Propagator)
-    first, last = _span(t)
+    first, last = requests.span(t)
     dt = float(checks.positive("dt", dt, "time"))
     steps = max(1, math.ceil((last - first) / dt * (1 - 1e-12)))
     dt = (last - first) / steps
-    save_every = _record_interval(save_every, steps)
+    save_every = requests.record_interval(save_every, steps)
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
     H = H.astype(jnp.finfo(dtype).dtype)
     spread = propagator.divided(H)
     given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
-    _check_observables(observables)
+    requests.check_observables(observables)
     ready = prepared(observables, H, find_eigenstates)
-    undivided = tuple(o for o in ready if _in_loop(o))
+    undivided = tuple(o for o in ready if requests.in_loop(o))
     if spread is not H:
-        ready = _divide_states(spread.basis, ready)
-        _check_divided(ready, spread, dtype)
-    inside = tuple(o for o in ready if _in_loop(o))
+        ready = requests.divide_states(spread.basis, ready)
+        requests.check_divided(ready, spread, dtype)
+    inside = tuple(o for o in ready if requests.in_loop(o))
     context = Context(
         spread, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
@@ -201,24 +144,24 @@ class Plan:
         resume: bool = False,
     ) -> Solution:
         context, records, tail = self.context, self.records, self.tail
-        outside = tuple(o for o in self.observables if not _in_loop(o))
+        outside = tuple(o for o in self.observables if not requests.in_loop(o))
         given, psi = psi, context.H.basis.divide(psi)
         # What a function in H encloses may be traced as well, and shows only in its values.
         if checks.is_traced((context.H, psi, context.H.mix([1.0], [context.start]))):
-            _refuse_traced(outside)
+            requests.refuse_traced(outside)
             # A function may enclose traced values, which no program that is kept may hold.
             bare = any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(context))
-            course = _course if bare else _course_compiled
-            ends, recorded = course(context, psi, records, tail, batches.around())
+            carry = course.course if bare else course.course_compiled
+            ends, recorded = carry(context, psi, records, tail, batches.around())
             edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         watcher = _Watcher(context, self.H, outside, psi)
-        finish = (lambda state: _advance_compiled(context, state, tail)) if tail else None
+        finish = (lambda state: course.advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
-            record,
+            course.record,
             context,
-            begin(context, psi),
+            course.begin(context, psi),
             records,
             label="evolving",
             guard=watcher.guard,
@@ -282,7 +225,7 @@ class Plan:
 
     def problem(self, state: State, seen: dict[str, Any]) -> str | None:
         """What is wrong with a run that has come to this state, as a sentence."""
-        return _problem(self.context, state, float(seen["before"]), float(seen["after"]))
+        return course.problem(self.context, state, float(seen["before"]), float(seen["after"]))
 
     def solution(
         self, ends: list[State], recorded: Any, seen: dict[str, Any], seconds: float
@@ -299,14 +242,14 @@ class Plan:
     @property
     def all_in_loop(self) -> bool:
         """Whether nothing is measured on visits of the host."""
-        return all(map(_in_loop, self.observables))
+        return all(map(requests.in_loop, self.observables))
 
     def _assemble(self, ends, recorded, sparse, info, lasts=None) -> Solution:
         """The loop's records, then those of the states at its end and at the end of the run."""
         context, basis, state = self.context, self.H.basis, ends[-1]
         join = context.H.basis.join
         if lasts is None:
-            lasts = [_measure_compiled(context, context.observables, end) for end in ends]
+            lasts = [course.measure_compiled(context, context.observables, end) for end in ends]
         if context.save_states:
             lasts = [last | {"states": end.psi} for last, end in zip(lasts, ends, strict=True)]
         traced = checks.is_traced((recorded, lasts))
@@ -338,184 +281,14 @@ class Plan:
     def memory(self) -> int:
         """Bytes the compiled loop takes on each device; nothing is allocated to find out."""
         psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
-        state = loop.placed_shapes(begin, self.context, psi)
-        return loop.memory(record, self.context, state, self.records)
+        state = loop.placed_shapes(course.begin, self.context, psi)
+        return loop.memory(course.record, self.context, state, self.records)
 
     def seconds(self, psi: jax.Array) -> tuple[float, float]:
         """(compilation, all steps), estimated by running a few record intervals on the device."""
         context = self.context
-        state = begin(context, context.H.basis.divide(psi))
-        return loop.seconds(record, context, state, self.records)
-
-
-def _checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
-    checks.instance("H", H, Hamiltonian)
-    psi = runtime.as_state(psi0)
-    if psi.shape != H.basis.shape:
-        raise checks.InputError(
-            "psi0", f"must have the shape of the basis {H.basis.shape}, but has {psi.shape}"
-        )
-    if not checks.is_traced(psi) and not bool(jnp.all(jnp.isfinite(psi))):
-        raise checks.InputError("psi0", "must be finite everywhere, but is not")
-    if not checks.is_traced(psi) and not bool(jnp.any(psi)):
-        raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
-    propagator = recommended_propagator(H) if propagator is None else propagator
-    return H, psi, checks.instance("propagator", propagator, Propagator)
-
-
-def _check_observables(observables: Sequence[Observable]) -> None:
-    names: set[str] = set()
-    for i, o in enumerate(observables):
-        checks.instance(f"observables.{i}", o, Observable)
-        if o.name in names:
-            raise checks.InputError(
-                f"observables.{i}", f"must differ from those before it, but is another {o.name}"
-            )
-        names.add(o.name)
-
-
-def _divide_states(basis: Any, observables: tuple[Observable, ...]) -> tuple[Observable, ...]:
-    """Observables with the states that they hold (`Populations`) where ψ is."""
-    shape = basis.whole
-
-    def divide(leaf):
-        held = eqx.is_array(leaf) and leaf.shape[leaf.ndim - len(shape) :] == shape
-        return basis.divide(leaf) if held else leaf
-
-    return jax.tree.map(divide, observables)
-
-
-def _check_divided(observables: Sequence[Observable], H: Hamiltonian, dtype: Any) -> None:
-    """Refuse what cannot be measured on a state that lies on many devices."""
-    psi = jax.ShapeDtypeStruct(H.shape, dtype)
-    for i, o in enumerate(observables):
-        if o.on_host:
-            continue
-        try:
-            eqx.filter_eval_shape(o.evaluate, H, psi, 0.0)
-        except Unsupported as error:
-            raise checks.InputError(
-                f"observables.{i}", f"must suit a state on many devices, but {error}"
-            ) from None
-
-
-def _refuse_traced(outside: Sequence[Observable]) -> None:
-    for o in outside:
-        raise checks.InputError(
-            "observables",
-            "must all be measured inside the compiled loop when JAX traces the run, "
-            f"but {type(o).__name__} has every = {o.every} or needs the host",
-        )
-
-
-def _in_loop(observable: Observable) -> bool:
-    """Whether it is measured inside the compiled loop, or on visits of the host."""
-    return observable.every == 1 and not observable.on_host
-
-
-def _span(t) -> tuple[float, float]:
-    if checks.is_traced(t):
-        raise checks.InputError(
-            "t", "must be numbers known beforehand, but is being traced: differentiate H or psi0"
-        )
-    if np.ndim(t) != 1 or len(t) != 2:
-        raise checks.InputError("t", f"must be a pair (start, end), but is {t!r}")
-    first, last = (float(checks.scalar("t", x, "time")) for x in t)
-    if not last > first:
-        raise checks.InputError("t", f"must end after it starts, but is ({first:g}, {last:g})")
-    return first, last
-
-
-def _record_interval(save_every: int | None, steps: int) -> int:
-    if save_every is None:
-        return max(1, steps // 1000)
-    save_every = checks.integer("save_every", save_every, 1)
-    return min(save_every, steps)
-
-
-@eqx.filter_jit
-def begin(context: Context, psi: jax.Array) -> State:
-    psi = context.H.basis.keep(psi)
-    memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    return State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
-
-
-def advance(context: Context, state: State, steps: int) -> State:
-    """`steps` time steps; the mask, if any, after each."""
-    H, dt, method = context.H, context.dt, context.propagator
-
-    def body(_, state):
-        t = context.start + state.steps * dt
-        psi, memory = method.step(H, state.psi, t, dt, state.memory)
-        if H.mask is not None:
-            psi = method.enter(H.mask.apply(method.leave(psi), dt))
-        return State(state.steps + 1, psi, memory, state.reached)
-
-    state = State(state.steps, method.enter(state.psi), state.memory, state.reached)
-    if steps == 1:
-        state = body(0, state)
-    else:
-        # Long bodies take minutes to compile and gain nothing from being repeated.
-        unroll = max(1, runtime.unroll() // method.stages)
-        state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
-    return State(state.steps, method.leave(state.psi), state.memory, state.reached)
-
-
-def record(context: Context, state: State) -> tuple[State, dict[str, jax.Array]]:
-    """One record interval: observables of the state at its start, then the steps."""
-    values = _measure(context, context.observables, state)
-    if context.save_states:
-        values["states"] = state.psi
-    reached = edges.largest(context.edges, state.psi, state.reached)
-    state = State(state.steps, state.psi, state.memory, reached)
-    return advance(context, state, context.save_every), values
-
-
-def _course(context: Context, psi: jax.Array, records: int, tail: int, on: Any) -> Any:
-    """All of a run that somebody traces: (the states that end it, records).
-
-    Kept compiled by its shapes, for all runs of a scan and for later scans; `on` is their mesh.
-    """
-
-    def carried(context: Context, psi: jax.Array) -> Any:
-        state, recorded = loop.scan(record, context, begin(context, psi), records)
-        return [state, advance(context, state, tail)] if tail else [state], recorded
-
-    return batches.local(carried, on, context, psi)
-
-
-def _measure(context: Context, observables, state: State) -> dict[str, jax.Array]:
-    t = context.start + state.steps * context.dt
-    return {o.name: o.evaluate(context.H, state.psi, t) for o in observables}
-
-
-_measure_compiled = eqx.filter_jit(_measure)
-_advance_compiled = eqx.filter_jit(advance)
-_course_compiled = eqx.filter_jit(_course)
-
-
-def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, Any]:
-    """What can be told of a run from ψ by its last states: norms, edges, observables."""
-    basis, end = context.H.basis, ends[-1]
-    return {
-        "before": basis.norm(psi),
-        "after": basis.norm(end.psi),
-        "reached": edges.populations(context.edges, end.psi, end.reached),
-        "lasts": [_measure(context, context.observables, state) for state in ends],
-    }
-
-
-def _problem(context: Context, state: State, before: float, norm: float) -> str | None:
-    """A sentence that ends a run, by its state, and its norm before and now."""
-    problem = context.propagator.problem(context.H, state.memory, context.dt)
-    if problem is not None:
-        return problem
-    t = float(context.start + state.steps * context.dt)
-    if not math.isfinite(norm):
-        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-    if norm > 1.5 * before + 1e-3:
-        return f"The norm grew from {before:g} to {norm:g} by t = {t:g}: take a smaller dt."
-    return None
+        state = course.begin(context, context.H.basis.divide(psi))
+        return loop.seconds(course.record, context, state, self.records)
 
 
 class _Watcher:
@@ -530,7 +303,7 @@ class _Watcher:
 
     def guard(self, state: State, done: int) -> str | None:
         norm = float(self.context.H.basis.norm(state.psi))
-        return _problem(self.context, state, self.norm, norm)
+        return course.problem(self.context, state, self.norm, norm)
 
     def visit(self, state: State, done: int) -> dict[str, Any]:
         t = float(self.context.start + state.steps * self.context.dt)
@@ -541,7 +314,7 @@ class _Watcher:
                     psi = self.context.H.basis.join(state.psi)
                     value = o.evaluate(self.H, jnp.asarray(psi), t)
                 else:
-                    value = _measure_compiled(self.context, (o,), state)[o.name]
+                    value = course.measure_compiled(self.context, (o,), state)[o.name]
                 seen |= {o.name: value, f"time_{o.name}": t}
         return seen
 

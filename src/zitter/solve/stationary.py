@@ -1,0 +1,43 @@
+"""`eigenstates`: stationary states with what is known of their errors."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.eigensolvers import Eigensolver, recommended
+from zitter.eigensolvers.base import residual_norms
+from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import cast_reals
+from zitter.results import Eigenstates
+from zitter.stored import Kept
+
+
+def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
+    """The lowest `n` stationary states of a Hamiltonian that does not change with time."""
+    checks.instance("H", H, Hamiltonian)
+    n = checks.integer("n", n, 1, H.basis.size)
+    solver = recommended(H, n) if solver is None else solver
+    checks.instance("solver", solver, Eigensolver)
+    solver.check(H, n)
+    started = time.perf_counter()
+    spread = H.divided() if solver.divides else H
+    energies, states, info = solver.solve(spread, n)
+    residuals = residual_norms(spread, energies, states)
+    states = spread.basis.join(states)
+    if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds
+        bounds = algebraic_errors(H, energies, residuals, info.get("next_energies", ()))
+        info = info | {"error_bounds": [float(b) for b in bounds]}
+    walls = H.basis.box_errors(H.operator, energies, states)
+    if walls is not None:
+        info |= {"box_errors": walls[0].tolist(), "boundary_densities": walls[1].tolist()}
+        warn_of_small_box(*walls)
+    states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
+    info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
+    info |= runtime.describe_shares(spread.basis.shares)
+    return Eigenstates(
+        np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
+    )
