@@ -187,49 +187,56 @@ def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> A
     )
 
 
-def memory(
-    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
-) -> int:
-    """Bytes on each device that `drive` would take, from the compiled program and its arguments.
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """The segment of `drive`, compiled and not yet run."""
 
-    `state` may hold `jax.ShapeDtypeStruct`s: it is not computed.
-    """
+    call: Callable[[Any, Any, Any], Any]  # of the context's arrays, the state, a number of steps
+    capacity: int
+    memory: int  # bytes on each device: arguments, results and what it needs on the way
+    seconds_to_compile: float
+
+    def seconds(self, context: Any, state: Any, steps: int) -> float:
+        """Time for all steps, estimated by running the first few."""
+        arrays = eqx.filter(context, eqx.is_array)
+
+        def timed(count: int) -> float:
+            tick = time.perf_counter()
+            jax.block_until_ready(self.call(arrays, state, jnp.asarray(count, jnp.int32)))
+            return time.perf_counter() - tick
+
+        timed(1)  # what only the first call does is no part of a step
+        count = int(max(1, min(self.capacity, steps, 0.5 / timed(1))))
+        return timed(count) / count * steps
+
+
+def compiled(
+    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
+) -> Program:
+    """What `drive` would run. `state` may hold `jax.ShapeDtypeStruct`s: it is not computed."""
+    started = time.perf_counter()
     arrays, static = eqx.partition(context, eqx.is_array)
-    _, records = eqx.filter_eval_shape(step, context, state)
+    records = _record_shape(step, context, state)
     capacity = _capacity(jax.tree.leaves(records), steps)
 
     def segment(arrays, state, count):
         return _segment(step, capacity, eqx.combine(arrays, static), state, count)
 
-    compiled = jax.jit(segment).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
-    analysis = compiled.memory_analysis()
+    program = jax.jit(segment).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
+    taken = time.perf_counter() - started
+    analysis = program.memory_analysis()
     if analysis is None:  # a back end that does not tell: arguments, results, two more states
         leaves = jax.tree.leaves((arrays, state, state, state, state))
         rows = sum(_bytes(r) for r in jax.tree.leaves(records))
-        return sum(_bytes(x) for x in leaves) + capacity * rows
-    return (
-        analysis.argument_size_in_bytes
-        + analysis.output_size_in_bytes
-        + analysis.temp_size_in_bytes
-        - analysis.alias_size_in_bytes
-    )
-
-
-def seconds(
-    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
-) -> tuple[float, float]:
-    """(time to compile, time for all steps), estimated by running the first few steps."""
-    _, records = eqx.filter_eval_shape(step, context, state)
-    capacity = _capacity(jax.tree.leaves(records), steps)
-
-    def timed(count: int) -> float:
-        tick = time.perf_counter()
-        jax.block_until_ready(_segment(step, capacity, context, state, np.int32(count)))
-        return time.perf_counter() - tick
-
-    first, once = timed(1), timed(1)
-    count = int(max(1, min(capacity, steps, 0.5 / once)))
-    return max(0.0, first - once), timed(count) / count * steps
+        memory = sum(_bytes(x) for x in leaves) + capacity * rows
+    else:
+        memory = (
+            analysis.argument_size_in_bytes
+            + analysis.output_size_in_bytes
+            + analysis.temp_size_in_bytes
+            - analysis.alias_size_in_bytes
+        )
+    return Program(program, capacity, memory, taken)
 
 
 def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int):

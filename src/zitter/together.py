@@ -159,20 +159,17 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None
         edge.warn(max(values, default=0.0), 4)
 
 
-def seconds(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[float, float]:
-    """(compilation, all steps) of all items together, estimated by a few record intervals."""
+def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, float, float]:
+    """Bytes that all items together take on each device, the time to compile and of all steps.
+
+    The last is estimated by a few record intervals.
+    """
     items, _, states = _prepared(plans, psi)
+    records = plans[0].records
     with batches.alone():
-        return loop.seconds(_step, items, states, plans[0].records)
-
-
-def memory(plans: Sequence[solve.Plan]) -> int:
-    """Bytes that all items together take on each device."""
-    lead = plans[0]
-    zero = np.zeros(lead.context.H.shape, lead.dtype)
-    items, _, states = _prepared(plans, [zero] * len(plans))
-    with batches.alone():
-        return loop.memory(_step, items, states, lead.records)
+        program = loop.compiled(_step, items, states, records)
+        running = program.seconds(items, states, records)
+        return program.memory, program.seconds_to_compile, running
 
 
 def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any, Any]:

@@ -28,7 +28,7 @@ def estimate(count: int, shape: tuple[int, ...]) -> dict:
     plan = solve.prepare(
         H, jnp.complex128, (0.0, 1.0), 0.02, zt.SplitOperator(), [zt.Norm(), zt.Dipole()]
     )
-    return {"devices": count, "bytes": plan.memory()}
+    return {"devices": count, "bytes": plan.program.memory}
 
 
 def step(count: int, shape: tuple[int, ...], order) -> dict:

@@ -91,7 +91,7 @@ class Evolution(Physics):
     def estimate(self) -> Estimate:
         H, plan = self._ready()
         context = plan.context
-        compiling, running = plan.seconds(_any_state(H, plan))
+        running = plan.seconds(_any_state(H, plan))
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
@@ -99,8 +99,8 @@ class Evolution(Physics):
                 "dt": float(context.dt),
                 "records": len(plan.times),
                 "observables": ", ".join(o.name for o in plan.observables),
-                "memory_bytes": plan.memory(),
-                "seconds_to_compile": compiling,
+                "memory_bytes": plan.program.memory,
+                "seconds_to_compile": plan.program.seconds_to_compile,
                 "seconds_to_run": running * plan.steps / (plan.records * context.save_every),
             }
         )
@@ -169,9 +169,10 @@ class Evolution(Physics):
     def estimate_together(self, others: Sequence[Case]) -> tuple[int, float, float]:
         H, plan = self._ready()
         plans = [plan, *(case._ready()[1] for case in others if isinstance(case, Evolution))]
-        compiling, running = together.seconds(plans, [_any_state(H, plan)] * len(plans))
+        states = [_any_state(H, plan)] * len(plans)
+        memory_bytes, compiling, running = together.estimate(plans, states)
         running *= plan.steps / (plan.records * plan.context.save_every)
-        return together.memory(plans), compiling, running
+        return memory_bytes, compiling, running
 
     def _starts(self, others: Sequence[Case]) -> tuple[list[Evolution], list[Any]]:
         """Every ψ is found once, for all cases without light that are the same."""

@@ -28,7 +28,7 @@ def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | No
     limit = available()
     if not always and (limit is None or 100 * basis.size * plan.dtype.itemsize < limit):
         return None
-    needed = plan.memory()
+    needed = plan.program.memory
     _refuse(needed, "about ")
     return needed
 

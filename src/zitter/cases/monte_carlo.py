@@ -200,8 +200,8 @@ def _estimated(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Facts and rows of one run."""
     run = checked_run(psi, verb, options)
-    size = sizes.memory(run, verb, options)
-    compiling, running = sizes.seconds(run, verb, options)
+    needed = sizes.needs(run, verb, options)
+    size, running, compiling = needed.size, needed.seconds_to_run, needed.seconds_to_compile
     twists = run.twists.count if run.twists is not None else 1
     facts = {
         "walkers": run.walkers,

@@ -29,8 +29,34 @@ class Size:
         return max(0, int((limit - self.fixed) / self.per_walker))
 
 
-def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
-    """From the compiled block at the walkers asked for and at half of them; nothing is run.
+@dataclasses.dataclass(frozen=True)
+class Needs:
+    """What a run takes: memory, time to compile, and time of equilibration and all blocks."""
+
+    size: Size
+    seconds_to_compile: float
+    seconds_to_run: float
+
+
+def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
+    """From the compiled block and a few blocks that are run.
+
+    Without a given stride a block of VMC counts as one sweep; the run itself may find that it needs
+    more.
+    """
+    step, context, shapes = _block(run, verb, options)
+    program = loop.compiled(step, context, shapes, run.blocks)
+    size = _size(run, verb, options, program.memory, shapes)
+    state = variational.first_states(run)
+    if verb == "dmc":
+        state = diffusion.blank_state(state, jnp.zeros(state.width.shape))
+    measuring = program.seconds(context, state, run.blocks)
+    running = measuring * (1 + _equilibration(run, verb, options) / run.blocks)
+    return Needs(size, program.seconds_to_compile, running)
+
+
+def _size(run: Run, verb: str, options: dict[str, Any], whole: int, shapes: Any) -> Size:
+    """From the memory of the block with the walkers asked for (`whole`) and with half of them.
 
     On a mesh all of it is what one device holds, and a walker counts with its share.
     """
@@ -38,29 +64,13 @@ def memory(run: Run, verb: str, options: dict[str, Any]) -> Size:
     other = dataclasses.replace(
         run, walkers=half if half < run.walkers else 2 * run.walkers, start=None
     )
-    block = _block(run, verb, options)
-    whole = loop.memory(*block, run.blocks)
-    change = whole - loop.memory(*_block(other, verb, options), run.blocks)
+    change = whole - loop.compiled(*_block(other, verb, options), run.blocks).memory
     # Where walkers go in portions, what they take on the way does not grow; what they are does.
     mesh = runtime.settings().mesh
-    own = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(block[2].walkers))
+    own = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes.walkers))
     own /= run.walkers * (1 if mesh is None else mesh.size)
     per_walker = max(change / (run.walkers - other.walkers), own)
     return Size(whole, per_walker, whole - per_walker * run.walkers)
-
-
-def seconds(run: Run, verb: str, options: dict[str, Any]) -> tuple[float, float]:
-    """(time to compile, time of equilibration and of all blocks), from a few blocks that are run.
-
-    Without a given stride a block of VMC counts as one sweep; the run itself may find that it needs
-    more.
-    """
-    step, context, _ = _block(run, verb, options)
-    state = variational.first_states(run)
-    if verb == "dmc":
-        state = diffusion.blank_state(state, jnp.zeros(state.width.shape))
-    compiling, measuring = loop.seconds(step, context, state, run.blocks)
-    return compiling, measuring * (1 + _equilibration(run, verb, options) / run.blocks)
 
 
 def _equilibration(run: Run, verb: str, options: dict[str, Any]) -> float:

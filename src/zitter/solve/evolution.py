@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -278,17 +279,18 @@ class Plan:
             kept=Kept.of(self.H),
         )
 
-    def memory(self) -> int:
-        """Bytes the compiled loop takes on each device; nothing is allocated to find out."""
+    @functools.cached_property
+    def program(self) -> loop.Program:
+        """The compiled loop; it knows its memory. Nothing is allocated to find out."""
         psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
         state = loop.placed_shapes(course.begin, self.context, psi)
-        return loop.memory(course.record, self.context, state, self.records)
+        return loop.compiled(course.record, self.context, state, self.records)
 
-    def seconds(self, psi: jax.Array) -> tuple[float, float]:
-        """(compilation, all steps), estimated by running a few record intervals on the device."""
+    def seconds(self, psi: jax.Array) -> float:
+        """Time of all steps, estimated by running a few record intervals on the device."""
         context = self.context
         state = course.begin(context, context.H.basis.divide(psi))
-        return loop.seconds(course.record, context, state, self.records)
+        return self.program.seconds(context, state, self.records)
 
 
 class _Watcher:
