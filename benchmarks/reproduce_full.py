@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--default", action="store_true", help="the size of the default run")
     options = parser.parse_args()
     runtime.configure(precision="double")
-    report = reproduce.run(options.name, not options.default, options.out).to_json()
+    report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
     result = record(options.name, question, report["rows"], "jax-triton", "cupy-cuda13x")
     kept = {key: report[key] for key in ("ok", "seconds", "precision", "notes")}

@@ -1,9 +1,11 @@
-"""Parts of a reproduction in processes of their own, two at a time.
+"""Parts of a reproduction in processes of their own, several at a time.
 
-Most of a short run is compilation, which takes one core. Processes, because compiled programs of
-one process wait for each other.
+Much of a run is compilation, which takes one core, and small systems leave a GPU idle for most of
+the time. Processes, because compiled programs of one process wait for each other.
 
-    python -m zitter.reproduce.side_by_side MODULE PART PRECISION      prints rows_of(PART) as JSON
+    python -m zitter.reproduce.side_by_side MODULE PART PRECISION SIZE
+
+prints rows_of(PART, SIZE == "full") of the module as JSON.
 """
 
 from __future__ import annotations
@@ -12,40 +14,62 @@ import concurrent.futures
 import dataclasses
 import importlib
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import cast
+
+import jax
 
 from zitter import checks, runtime
 from zitter.reproduce.report import Row
 
-PROCESSES = 2
+
+def share_memory() -> None:
+    """Processes on one GPU: none, this one neither, may take most of its memory at once.
+
+    Without effect where the GPU was used before.
+    """
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
-def side_by_side(module: str, parts: Sequence[str], progress: bool) -> dict[str, list[Row]]:
-    """rows_of(part, full=False) of a module for each of the parts."""
+def side_by_side(
+    module: str, parts: Sequence[str], full: bool, at_once: int, progress: bool
+) -> dict[str, list[Row]]:
+    """rows_of(part, full) of a module for each of the parts."""
     precision = runtime.describe()["precision"]
+    environment = dict(os.environ)
+    if jax.config.jax_compilation_cache_dir:
+        environment["JAX_COMPILATION_CACHE_DIR"] = jax.config.jax_compilation_cache_dir
+    if runtime.settings().device.platform == "cpu":
+        environment["JAX_PLATFORMS"] = "cpu"
+    started = time.perf_counter()
 
     def one(part: str) -> list[Row]:
-        command = [sys.executable, "-m", __name__, module, part, precision]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        size = "full" if full else "small"
+        command = [sys.executable, "-m", __name__, module, part, precision, size]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if done.returncode != 0:
             last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
             raise checks.RunError(f'the part "{part}" ended with an error: {last[0]}')
         rows = [Row(**row) for row in json.loads(done.stdout.splitlines()[-1])]
         if progress:
-            print(f"{part}: done", file=sys.stderr, flush=True)
+            print(f"{part}, after {time.perf_counter() - started:.0f} s:", file=sys.stderr)
+            for row in rows:
+                error = "" if row.error is None else f" ± {row.error:.1g}"
+                print(f"  {row.quantity}: {row.value:.7g}{error}", file=sys.stderr, flush=True)
         return rows
 
-    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         return dict(zip(parts, pool.map(one, parts), strict=True))
 
 
 def main() -> None:
-    module, part, precision = sys.argv[1:]
+    module, part, precision, size = sys.argv[1:]
     runtime.configure(precision=cast(runtime.Precision, precision))
-    rows = importlib.import_module(module).rows_of(part, False)
+    rows = importlib.import_module(module).rows_of(part, size == "full")
     print(json.dumps([dataclasses.asdict(row) for row in rows]))
 
 
