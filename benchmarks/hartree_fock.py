@@ -28,7 +28,9 @@ CRYSTALS = ["diamond-gamma", "diamond-twist", "diamond-2", "hydrogen-2"]
 PILOT = 100  # blocks
 
 
-def rows_of(name: str, walkers: int, error: float, longest: float) -> list[dict[str, Any]]:
+def rows_of(
+    name: str, walkers: int, error: float, longest: float, seed: int
+) -> list[dict[str, Any]]:
     known = json.loads((FOLDER / "energies.json").read_text(encoding="utf-8"))[name]
     psi = zt.qmc.from_pyscf(FOLDER / f"{name}.chk", cusp=False)
     pilot = zt.qmc.vmc(psi, walkers, PILOT, seed=1)
@@ -41,7 +43,7 @@ def rows_of(name: str, walkers: int, error: float, longest: float) -> list[dict[
     noise = max(pilot.energy_error, again.energy_error)
     needed = min(1.3 * PILOT * (noise / error) ** 2, longest / seconds)
     started = time.perf_counter()
-    out = zt.qmc.vmc(psi, walkers, max(math.ceil(needed), 200), seed=3)
+    out = zt.qmc.vmc(psi, walkers, max(math.ceil(needed), 200), seed=seed)
     seconds = time.perf_counter() - started
     kept = slice(out.start, None)
     traces = {part: out.traces[part][kept] for part in ("energy", "kinetic")}
@@ -59,6 +61,7 @@ def rows_of(name: str, walkers: int, error: float, longest: float) -> list[dict[
                 "vmc": estimate.mean,
                 "error": estimate.error,
                 "sigmas": (estimate.mean - known[part]) / estimate.error,
+                "seed": seed,
                 "walkers": walkers,
                 "blocks": len(trace),
                 "stride": out.info["stride"],
@@ -74,13 +77,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=MOLECULES + CRYSTALS)
     parser.add_argument("--walkers", type=int, default=8192)
     parser.add_argument("--seconds", type=float, default=60.0, help="longest run of a system")
+    parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--error", type=float, default=3e-4, help="of molecules, in hartree")
     parser.add_argument("--crystal-error", type=float, default=1e-3, help="hartree per cell")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for name in options.names:
         error = options.crystal_error if name in CRYSTALS else options.error
-        made = rows_of(name, options.walkers, error, options.seconds)
+        made = rows_of(name, options.walkers, error, options.seconds, options.seed)
         for row in made:
             print({k: row[k] for k in ("system", "part", "vmc", "error", "sigmas", "seconds")})
         rows += made

@@ -41,8 +41,8 @@ def side_by_side(
     """rows_of(part, full) of a module for each of the parts."""
     precision = runtime.describe()["precision"]
     environment = dict(os.environ)
-    if jax.config.jax_compilation_cache_dir:
-        environment["JAX_COMPILATION_CACHE_DIR"] = jax.config.jax_compilation_cache_dir
+    if compiled := jax.config.values.get("jax_compilation_cache_dir"):
+        environment["JAX_COMPILATION_CACHE_DIR"] = compiled
     if runtime.settings().device.platform == "cpu":
         environment["JAX_PLATFORMS"] = "cpu"
     started = time.perf_counter()
