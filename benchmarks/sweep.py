@@ -1,12 +1,12 @@
 """How much faster are 32 pulses in one batch than one after another?
 
 Hydrogen in pulses of 1e13 to 1e15 W/cm². "eigenstates": that of Ó Broin and Nikolopoulos, 20 eV,
-velocity gauge, Taylor of order 10, with 60 states for each l ≤ 3 unless asked otherwise (theirs are
-640, l ≤ 20). "splines": 60 splines for each l ≤ 8, 200 nm, length gauge, AngularSplit.
-Single: the run of each pulse, after compilation. Batched: the same runs as `zitter sweep` carries
-them, and `zt.scan`, each after a first call that compiles. Rounds alternate, and the median of
-their ratios counts: what else runs on the machine then meets both. `load` is that of the machine
-meanwhile (1 for each busy core), our own included.
+velocity gauge, Taylor of order 10, with 60 states for each l ≤ 3, or with `--paper` as many as
+theirs, 640 for each l ≤ 20. "splines": 60 splines for each l ≤ 8, 200 nm, length gauge,
+AngularSplit. Single: the run of each pulse, after compilation. Batched: the same runs as `zitter
+sweep` carries them, and `zt.scan`, each after a first call that compiles. Rounds alternate, and the
+median of their ratios counts: what else runs on the machine then meets both. `load` is that of the
+machine meanwhile (1 for each busy core), our own included.
 
     python benchmarks/sweep.py --json FILE
 """
@@ -33,10 +33,8 @@ ITEMS = 32
 Plan = Callable[[Any], solve.Plan]
 
 
-def eigenstates(states: int, lmax: int, cycles: int) -> tuple[Plan, Any]:
-    size = dataclasses.replace(
-        hydrogen_laser.TINY, states=states, splines=states + 6, lmax=lmax, cycles=cycles
-    )
+def eigenstates(size: hydrogen_laser.Size, cycles: int) -> tuple[Plan, Any]:
+    size = dataclasses.replace(size, cycles=cycles)
     basis, (method, dt, _) = hydrogen_laser.hydrogen(size), hydrogen_laser.METHODS["Taylor 10"]
     psi = jnp.asarray(basis.state(0)).astype(jnp.complex128)
     span = (0.0, float(hydrogen_laser.paper_pulse(size).duration))
@@ -118,17 +116,13 @@ def measured(name: str, plan: Plan, psi: Any, rounds: int) -> list[dict[str, Any
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--states", type=int, default=60, help="for each l")
-    parser.add_argument("--lmax", type=int, default=3)
+    parser.add_argument("--paper", action="store_true", help="640 states for each l ≤ 20")
     parser.add_argument("--cycles", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     zt.configure()
-    rows = measured(
-        "eigenstates",
-        *eigenstates(options.states, options.lmax, options.cycles),
-        options.rounds,
-    )
+    size = hydrogen_laser.PAPER if options.paper else hydrogen_laser.TINY
+    rows = measured("eigenstates", *eigenstates(size, options.cycles), options.rounds)
     rows += measured("splines", *splines(), options.rounds)
     assert all(row["largest_difference"] < 1e-10 for row in rows), jax.devices()
     finish(record("sweep", (__doc__ or "").splitlines()[0], rows), options.json)

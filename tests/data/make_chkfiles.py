@@ -83,6 +83,19 @@ def li2(name):
 
 
 @made
+def beryllium_core(name):
+    mol = molecule("Be", "ccecp-cc-pvdz", ecp="ccecp")
+    return parts(mol, (field := solved(scf.RHF, mol, name)).make_rdm1(), field.e_tot)
+
+
+@made
+def beryllium_core_pair(name):
+    """Two atoms that do not see each other."""
+    mol = molecule("Be 0 0 0; Be 0 0 30", "ccecp-cc-pvdz", ecp="ccecp")
+    return parts(mol, (field := solved(scf.RHF, mol, name)).make_rdm1(), field.e_tot)
+
+
+@made
 def helium(name):
     field = solved(scf.RHF, molecule("He", "cc-pvtz"), name)
     return parts(field.mol, field.make_rdm1(), field.e_tot)

@@ -1,0 +1,137 @@
+"""Does Monte Carlo of atoms and crystals keep what theory says of it?
+
+seeds          the optimizer from its default start, ten seeds: VMC energies beside published ones
+quadratures    the VMC energy of carbon with ccECP by rules of 6 to 50 points
+localizations  DMC of carbon with T-moves, locality and determinant locality
+time-steps     DMC of all-electron beryllium at five time steps
+pairs          DMC of two beryllium atoms with ccECP 30 bohr apart, and twice that of one
+phases         VMC and DMC of diamond at Γ, with real orbitals, and at a twist, with a fixed phase
+
+    python benchmarks/matter_checks.py --json FILE [NAME…]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from common import arguments, finish, record
+
+import zitter as zt
+from zitter.qmc import Chi, F, SlaterJastrow, U, dmc, from_pyscf, optimize, vmc
+from zitter.reproduce import qmc_matter
+
+FOLDER = Path(__file__).parents[1] / "tests" / "data" / "orbitals"
+Rows = Iterator[dict[str, Any]]
+
+
+def optimized(file: Path, walkers: int, jastrow: tuple = (), seed: int = 0) -> SlaterJastrow:
+    psi = from_pyscf(file, jastrow or (U(), Chi(), F()))
+    return optimize(psi, walkers=walkers, seed=seed).wavefunction
+
+
+def seeds(walkers: int) -> Rows:
+    for atoms in qmc_matter.ATOMS:
+        if atoms.variational is None:
+            continue
+        for seed in range(10):
+            psi = from_pyscf(qmc_matter.ORBITALS / f"{atoms.name}.chk", (U(), Chi(), F()))
+            found = optimize(psi, walkers=min(walkers, 4096), seed=seed)
+            out = vmc(found.wavefunction, walkers, 150, seed=100 + seed)
+            yield {
+                "what": f"VMC of {atoms.label}, seed {seed}",
+                "energy": out.energy,
+                "error": out.energy_error,
+                "published": atoms.variational[0],
+                "above_mHa": 1e3 * (out.energy - atoms.variational[0]),
+                "verdict": found.verdict,
+            }
+
+
+def quadratures(walkers: int) -> Rows:
+    file = qmc_matter.ORBITALS / "c.chk"
+    psi = optimized(file, min(walkers, 4096))
+    for points in (6, 12, 26, 50):
+        other = from_pyscf(file, (U(), Chi(), F()), quadrature=points)
+        out = vmc(other.with_parameters(psi.parameters), walkers, 200, seed=points)
+        yield {
+            "what": f"VMC of C, {points} points",
+            "energy": out.energy,
+            "error": out.energy_error,
+            "nonlocal": out.estimate("pseudopotential_nonlocal").mean,
+        }
+
+
+def localizations(walkers: int) -> Rows:
+    psi = optimized(qmc_matter.ORBITALS / "c.chk", min(walkers, 4096))
+    for method in (zt.qmc.TMoves(), zt.qmc.Locality(), zt.qmc.DeterminantLocality()):
+        for tau in (0.01, 0.02):
+            out = dmc(psi, tau, walkers, 100, steps=round(0.2 / tau), localization=method)
+            yield _row(f"DMC of C, {type(method).__name__}, τ = {tau}", out)
+
+
+def time_steps(walkers: int) -> Rows:
+    psi = optimized(qmc_matter.ORBITALS / "be.chk", min(walkers, 4096))
+    for tau in (0.0025, 0.005, 0.01, 0.02, 0.04):
+        out = dmc(psi, tau, walkers, 100, steps=round(0.2 / tau))
+        yield _row(f"DMC of Be, τ = {tau}", out)
+
+
+def pairs(walkers: int) -> Rows:
+    one = optimized(FOLDER / "beryllium-core.chk", min(walkers, 4096))
+    both = from_pyscf(FOLDER / "beryllium-core-pair.chk", (U(), Chi(), F()))
+    both = both.with_parameters(one.parameters)
+    for verb, run in (
+        ("VMC", lambda psi: vmc(psi, walkers, 150)),
+        ("DMC, τ = 0.02", lambda psi: dmc(psi, 0.02, walkers, 150)),
+    ):
+        single, double = run(one), run(both)
+        yield _row(f"{verb} of Be", single)
+        yield _row(f"{verb} of two Be", double)
+        gap = double.energy - 2 * single.energy
+        error = math.hypot(double.energy_error, 2 * single.energy_error)
+        yield {"what": f"{verb}: two Be less twice one", "energy": gap, "error": error}
+
+
+def phases(walkers: int) -> Rows:
+    for name in ("diamond-gamma", "diamond-twist"):
+        psi = optimized(FOLDER / f"{name}.chk", 1024, (U(4), Chi(4)))
+        before = vmc(psi, walkers // 8, 150, seed=1)
+        yield _row(f"VMC of {name}", before)
+        for tau in (0.02, 0.04):
+            out = dmc(psi, tau, walkers // 8, 80, start=before.positions)
+            yield _row(f"DMC of {name}, τ = {tau}", out)
+
+
+def _row(what: str, out: zt.qmc.Samples) -> dict[str, Any]:
+    return {"what": what, "energy": out.energy, "error": out.energy_error}
+
+
+CHECKS = {
+    "seeds": seeds,
+    "quadratures": quadratures,
+    "localizations": localizations,
+    "time-steps": time_steps,
+    "pairs": pairs,
+    "phases": phases,
+}
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("names", nargs="*", default=list(CHECKS))
+    parser.add_argument("--walkers", type=int, default=1024)
+    options = parser.parse_args()
+    zt.configure(precision="double")
+    rows = []
+    for name in options.names:
+        for row in CHECKS[name](options.walkers):
+            rows.append({"check": name, "walkers": options.walkers} | row)
+            print(rows[-1], flush=True)
+            finish(record("matter_checks", (__doc__ or "").splitlines()[0], rows), options.json)
+
+
+if __name__ == "__main__":
+    main()
