@@ -1,0 +1,155 @@
+"""What would 8, 64 and 2048 GPUs give? A prediction from shapes, nothing is run.
+
+A step takes T₁·padding/D + messages·latency + bytes/bandwidth, with no overlap of the three. T₁ is
+measured on one H200 (records in benchmarks/results), messages and bytes are those that the tests
+hold against compiled programs (docs/scaling.md). Links, one direction, peak figures: NVLink 4
+450 GB/s and 10 µs within a node of 8 GPUs, InfiniBand NDR 50 GB/s for each GPU and 20 µs between
+nodes.
+
+    python benchmarks/scaling_model.py --json FILE
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from common import arguments, finish, record
+
+NODE = 8
+NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
+LATENCIES = (10e-6, 20e-6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """From each device in one step; `outside` is the part of the bytes that leaves the node."""
+
+    messages: float
+    bytes: float
+    outside: float
+
+    def seconds(self, devices: int) -> float:
+        latency = LATENCIES[devices > NODE]
+        links = self.bytes * ((1 - self.outside) / NVLINK + self.outside / INFINIBAND)
+        return self.messages * latency + links
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    what: str
+    seconds: float  # of a step on one device
+    padding: Callable[[int], float]  # what the fullest device has of its equal share
+    traffic: Callable[[int], Traffic]
+    most: int  # devices
+
+    def efficiency(self, devices: int) -> float | None:
+        if devices > self.most:
+            return None
+        step = self.seconds * self.padding(devices) / devices
+        return self.seconds / devices / (step + self.traffic(devices).seconds(devices))
+
+
+def shares(n: int) -> Callable[[int], float]:
+    return lambda D: math.ceil(n / D) * D / n
+
+
+def all_to_all(amount: float, times: int = 1) -> Callable[[int], Traffic]:
+    """Every device sends an equal part of `amount`/D to every other."""
+
+    def traffic(D: int) -> Traffic:
+        return Traffic(times, times * amount / D * (D - 1) / D, max(0, D - NODE) / max(D - 1, 1))
+
+    return traffic
+
+
+def neighbors(amount: float, messages: int = 2) -> Callable[[int], Traffic]:
+    """To both neighbors; all wait for the device at the edge of a node, half of whose goes out."""
+    return lambda D: Traffic(messages, amount, 0.5 * (D > NODE))
+
+
+def tiles(n: int, products: int) -> Callable[[int], Traffic]:
+    """Panels along rows and columns of R × C tiles; rows lie in a node."""
+
+    def traffic(D: int) -> Traffic:
+        R = 2 ** (int(math.log2(D)) // 2)
+        C = D // R
+        sent = 8 * n * n * ((C - 1) + (R - 1)) / (R * C)
+        return Traffic(16 * products, products * sent, 0.0 if D <= NODE else (R - 1) / (R + C - 2))
+
+    return traffic
+
+
+def walkers(bytes_of_one: float, number: int) -> Callable[[int], Traffic]:
+    """Nine small sums in each step, and every tenth one the comb: three rounds of √W/4 walkers."""
+    moved = 3 * 2 * math.sqrt(number) / 4 * bytes_of_one / 10
+    return lambda D: Traffic(9 + 0.6, moved, 0.5 * (D > NODE))
+
+
+def spinors(kappa: int, splines: int) -> Case:
+    """κ_max pairs of |μ| in a chain; values of M + 2 are computed where M are held."""
+    pairs = kappa
+    sent = 2 * (4 * kappa - 2 * kappa + 2) * 2 * splines * 16
+
+    def padding(D: int) -> float:
+        held = math.ceil(pairs / D)
+        return held * D / pairs * (1 + 2 / held * 0.25)  # values are a quarter of the product
+
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ", 44.1e-3, padding,
+                neighbors(sent), pairs)  # fmt: skip
+
+
+CASES = [
+    Case("SplitOperator, 512³", 11.7e-3, shares(512), all_to_all(16 * 512**3, 2), 512),
+    Case("SplitOperator, 1024³", 8 * 11.7e-3, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
+    Case("ImaginaryTime, 512³, differences of second order", 1.57e-3, shares(512),
+         neighbors(2 * 8 * 512**2), 512),
+    Case("MatrixExponential, N = 8192, six products", 0.1013, lambda D: 1.0, tiles(8192, 6), 4096),
+    Case("MatrixExponential, N = 32 768, six products", 64 * 0.1013, lambda D: 1.0,
+         tiles(32768, 6), 4096),
+    Case("eigenstates, 640 for each l ≤ 100, one product", 99.8e-6, shares(101),
+         neighbors(2 * 16 * 640), 101),
+    spinors(80, 1205),
+    Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * 0.106, lambda D: 1.0,
+         walkers(6.4e6, 2048), 2048),
+]  # fmt: skip
+
+
+def weak() -> list[dict[str, Any]]:
+    """As much work on each device, whatever their number."""
+    rows = []
+    for devices in (8, 64, 2048):
+        slab = all_to_all(16 * 512**3 * devices, 2)(devices)
+        few = walkers(6.4e6, 256 * devices)(devices)
+        for what, own, traffic in (
+            ("SplitOperator, 512³ on each", 11.7e-3, slab),
+            ("DMC, N = 1290, 256 walkers on each", 0.106, few),
+            ("scans and sweeps", 1.0, Traffic(0, 0, 0)),
+        ):
+            share = own / (own + traffic.seconds(devices))
+            rows.append({"what": what, "devices": devices, "weak_efficiency": share})
+    return rows
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    rows: list[dict[str, Any]] = [
+        {
+            "what": case.what,
+            "devices": devices,
+            "seconds_on_one": case.seconds,
+            "bytes_from_each": case.traffic(devices).bytes if devices <= case.most else None,
+            "efficiency": case.efficiency(devices),
+        }
+        for case in CASES
+        for devices in (2, 8, 64, 2048)
+    ]
+    finish(
+        record("scaling_model", "Predicted efficiency on many GPUs", rows + weak()), options.json
+    )
+
+
+if __name__ == "__main__":
+    main()
