@@ -24,6 +24,7 @@ from zitter import checks
 from zitter.linalg.layouts import Layout, column
 from zitter.runtime import placed
 
+PORTIONS = 4  # of a slab, exchanged one after another
 AxisMap = Callable[..., jax.Array]  # (array, axes, *shared) → the array changed along these axes
 
 
@@ -66,16 +67,26 @@ class Slabs(Layout):
     def turn(self, slab: jax.Array) -> jax.Array:
         """Some of the first axis and all of the second → all of the first, some of the second."""
         slab = _padded(slab, 1, self._turned_rows)
-        parts = slab.reshape(self.share, self.devices, -1, *slab.shape[2:])
-        # What goes to one device lies together: the exchange itself then copies nothing.
-        parts = self._exchanged(jnp.moveaxis(parts, 1, 0))
-        return parts.reshape(self.shape[0], *parts.shape[2:])[: self.whole[0]]
+        parts = slab.reshape(self.shape[0], -1)
+
+        def exchange(part):
+            # What goes to one device lies together: the exchange itself then copies nothing.
+            part = jnp.moveaxis(part.reshape(self.share, self.devices, -1), 1, 0)
+            return self._exchanged(part).reshape(self.shape[0], -1)
+
+        turned = _in_portions(exchange, parts)
+        return turned.reshape(self.shape[0], -1, *slab.shape[2:])[: self.whole[0]]
 
     def turn_back(self, slab: jax.Array) -> jax.Array:
         slab = _padded(slab, 0, self.shape[0])
-        parts = self._exchanged(slab.reshape(self.devices, self.share, *slab.shape[1:]))
-        parts = jnp.moveaxis(parts, 0, 1)
-        return parts.reshape(self.share, -1, *slab.shape[2:])[:, : self.whole[1]]
+        parts = slab.reshape(self.shape[0], -1)
+
+        def exchange(part):
+            part = self._exchanged(part.reshape(self.devices, self.share, -1))
+            return jnp.moveaxis(part, 0, 1).reshape(self.shape[0], -1)
+
+        turned = _in_portions(exchange, parts)
+        return turned.reshape(self.share, -1, *slab.shape[2:])[:, : self.whole[1]]
 
     def _exchanged(self, parts: jax.Array) -> jax.Array:
         """One part to each device, and one from each."""
@@ -128,6 +139,23 @@ class Slabs(Layout):
         found = jnp.where(rows < 0, rows + 2 * p, rows - n)  # −p … −1 are the last p of the ends
         outside = (rows < 0) | ((rows >= n) & (rows < n + p))
         return jnp.where(column(outside, slab), planes[jnp.clip(found, 0, 2 * p - 1)], wide)
+
+
+def _in_portions(exchange: Callable[[jax.Array], jax.Array], parts: jax.Array) -> jax.Array:
+    """`exchange` of some columns after others, each put in the place of what went: an exchange of
+    all at once would keep two slabs more."""
+    width = parts.shape[1] // PORTIONS
+
+    def replaced(parts, first, width):
+        old = jax.lax.dynamic_slice_in_dim(parts, first, width, 1)
+        return jax.lax.dynamic_update_slice_in_dim(parts, exchange(old), first, 1)
+
+    if width:
+        parts = jax.lax.fori_loop(
+            0, PORTIONS, lambda j, parts: replaced(parts, j * width, width), parts
+        )
+    rest = parts.shape[1] % PORTIONS
+    return replaced(parts, PORTIONS * width, rest) if rest else parts
 
 
 def _padded(slab: jax.Array, axis: int, length: int) -> jax.Array:
