@@ -1,18 +1,22 @@
-"""Splines times harmonics on many devices: products, runs, and what the compiler makes of a step."""
+"""Splines times harmonics on many devices: products, runs, and what compilers make of a step."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import tempfile
 from typing import Any
+from unittest import mock
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 import zitter as zt
 from mesh import devices
 from zitter import checkpoints, loop
-from zitter.solve import evolution
+from zitter.solve import course, evolution
 
 METHODS = {
     "split": (zt.LengthGauge, zt.AngularSplit()),
@@ -93,26 +97,31 @@ def runs(lmax: int, m: Any, counts: list[int], names: list[str]) -> dict:
             held = [max(0, min(share, channels - d * share)) for d in range(count)]
             assert many.info["mesh"] == str({"l": count}), many.info
             assert many.info["shares"] == str({"l": held}), many.info
-            pairs = [(one.final, many.final)]
-            pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
-            pairs += [(one.info[k], many.info[k]) for k in one.info if k.endswith("population")]
-            found[f"{name} {count}"] = max(
-                float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs
-            )
+            found[f"{name} {count}"] = distance(one, many)
     return found
 
 
-def evolve(lmax: int, m: Any, gauge, method, **options):
+def distance(one: Any, many: Any) -> float:
+    """The largest difference of two runs, in the final state, records and edges."""
+    pairs = [(one.final, many.final)]
+    pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
+    pairs += [(one.info[k], many.info[k]) for k in one.info if k.endswith("population")]
+    return max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs)
+
+
+def evolve(lmax: int, m: Any, gauge, method, few: bool = False, **options):
     H = hamiltonian(lmax, m, gauge, absorbs=method == METHODS["split4"][1])
     basis = H.basis
     states = np.zeros((2, *basis.shape))
     states[0, 0], states[1, 1] = np.exp(-np.linspace(0, 6, basis.shape[1])), 1.0
     states = [basis.normalize(jnp.asarray(state)) for state in states]
-    watched = [
+    watched = [zt.Density(), zt.Dipole()] if few else [
         zt.Norm(), zt.Energy(), zt.Dipole(), zt.Momentum(), zt.Acceleration(), zt.Density(),
         zt.Populations(jnp.stack(states)), zt.Ionization(8.0), zt.Flux(8.0), zt.Surface(8.0),
     ]  # fmt: skip
-    return zt.evolve(H, states[0], (0.0, 0.5), 0.05, method, watched, 2, **options)
+    run = zt.evolve(H, states[0], (2.5, 3.0), 0.05, method, watched, 2, **options)
+    assert np.max(np.abs(run.observables["dipole"])) > 1e-3  # light has done something
+    return run
 
 
 def continued(names: list[str], counts: list[int]) -> dict:
@@ -120,42 +129,35 @@ def continued(names: list[str], counts: list[int]) -> dict:
     found = {}
     for name in names:
         zt.configure()
-        one = evolve(6, 0, *METHODS[name])
+        one = evolve(6, 0, *METHODS[name], few=True)
         for before in counts:
             for after in counts:
                 if before == after:
                     continue
                 with tempfile.TemporaryDirectory() as folder:
                     many = halves(name, folder, before, after)
-                found[f"{name} {before} {after}"] = max(
-                    float(np.max(np.abs(np.asarray(one.final) - np.asarray(many.final)))),
-                    float(np.max(np.abs(one.observables["density"] - many.observables["density"]))),
-                )
+                found[f"{name} {before} {after}"] = distance(one, many)
     return found
 
 
 def halves(name: str, folder: str, before: int, after: int):
-    save = checkpoints.Checkpoint.save
-    saved = []
+    save, saved = checkpoints.Checkpoint.save, []
 
-    def save_and_stop(self, done, *rest):
+    def save_and_stop(*arguments):
         """As if the run had been ended just after its first checkpoint."""
-        pieces = save(self, done, *rest)
-        saved.append(done)
+        save(*arguments)
+        saved.append(arguments[1])
         raise loop.Interrupted("stopped")
 
     zt.configure(mesh={"l": before})
-    checkpoints.Checkpoint.save = save_and_stop
-    try:
-        evolve(6, 0, *METHODS[name], checkpoint=folder, checkpoint_every=1e-9)
-    except loop.Interrupted:
-        pass
-    finally:
-        checkpoints.Checkpoint.save = save
+    with (
+        mock.patch.object(checkpoints.Checkpoint, "save", save_and_stop),
+        contextlib.suppress(loop.Interrupted),
+    ):
+        evolve(6, 0, *METHODS[name], few=True, checkpoint=folder, checkpoint_every=1e-9)
     assert saved == [1], saved
     zt.configure(mesh={"l": after})
-    many = evolve(6, 0, *METHODS[name], checkpoint=folder, resume=True)
-    return many
+    return evolve(6, 0, *METHODS[name], few=True, checkpoint=folder, resume=True)
 
 
 def programs(lmax: int, splines: int, counts: list[int], names: list[str]) -> list[dict]:
@@ -168,6 +170,11 @@ def programs(lmax: int, splines: int, counts: list[int], names: list[str]) -> li
             H = hamiltonian(lmax, 0, gauge, splines=splines)
             plan = evolution.prepare(H, jnp.complex128, (0.0, 1.0), 0.05, method)
             program = plan.program
+            psi = jax.ShapeDtypeStruct(plan.context.H.shape, plan.dtype)
+            state = loop.placed_shapes(course.begin, plan.context, psi)
+            for leaf in jax.tree.leaves(state):  # ψ, the last step, factors
+                held = math.prod(leaf.sharding.shard_shape(leaf.shape))
+                assert leaf.ndim == 0 or held * count == math.prod(leaf.shape), leaf
             text = program.call.as_text()  # type: ignore[attr-defined]
             rows.append(
                 {

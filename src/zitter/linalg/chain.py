@@ -86,12 +86,12 @@ class Chain(Layout):
 
     def join_matrices(self, blocks: jax.Array) -> Any:
         """The inverse, whole on every device."""
-        traced = checks.is_traced(blocks)
-        xp, blocks = (jnp, blocks) if traced else (np, runtime.to_host(blocks))
         row, column = np.indices(2 * self.whole[:1])
         number = column - row // self.share * self.share + self.reach  # among those at hand
-        taken = blocks[..., row, np.clip(number, 0, blocks.shape[-1] - 1)]
-        return xp.where(self._far, 0, taken)
+        place = (..., row, np.clip(number, 0, blocks.shape[-1] - 1))
+        if checks.is_traced(blocks):
+            return jnp.where(self._far, 0, blocks[place])
+        return np.where(self._far, 0, runtime.to_host(blocks)[place])
 
     @property
     def _far(self) -> np.ndarray:
