@@ -105,7 +105,7 @@ CASES = [
     Case("SplitOperator, 512³", 11.7e-3, shares(512), all_to_all(16 * 512**3, 2), 512),
     Case("SplitOperator, 1024³", 8 * 11.7e-3, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
     Case("ImaginaryTime, 512³, differences of second order", 1.57e-3, shares(512),
-         neighbors(2 * 8 * 512**2), 512),
+         neighbors(2 * 8 * 512**2, messages=1), 512),
     Case("MatrixExponential, N = 8192, six products", 0.1013, lambda D: 1.0, tiles(8192, 6), 4096),
     Case("MatrixExponential, N = 32 768, six products", 64 * 0.1013, lambda D: 1.0,
          tiles(32768, 6), 4096),
