@@ -21,7 +21,7 @@ from common import arguments, finish, record
 NODE = 8
 NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
 LATENCIES = (10e-6, 20e-6)
-PORTIONS = 4  # of an exchange, as in zitter.linalg.slabs
+PORTIONS = 4  # of an exchange, as `Slabs` has them
 
 
 @dataclasses.dataclass(frozen=True)
