@@ -62,8 +62,8 @@ def test_a_run_goes_on_with_another_number_of_devices():
 def test_an_implicit_step_sends_two_rows_for_each_product_and_sums_of_a_few_numbers():
     """24 channels of 60 splines. Plain iteration and BiCGSTAB hold one product each; the last l,
     watched at each record, is one row more."""
-    n = 60
-    for row in devices.run("spherical_runs", 8, "programs", 23, n, [2, 8], ["length", "velocity"]):
+    n, names = 60, ["length", "velocity", "collocation"]
+    for row in devices.run("spherical_runs", 8, "programs", 23, n, [2, 8], names):
         permutes = [size for kind, size in row["collectives"] if kind == "collective-permute"]
         sums = [size for kind, size in row["collectives"] if kind == "all-reduce"]
         assert permutes == [16 * n] * 4, row
