@@ -51,9 +51,10 @@ def test_light_that_couples_every_m():
 @pytest.mark.multiprocess
 @pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_devices():
-    """Seven channels are padded to 8 on two and on four devices, to 9 on three."""
-    found = devices.run("spherical_runs", 4, "continued", ["split", "length"], [1, 3, 4])
-    assert len(found) == 12
+    """Seven channels are padded to 8 on four devices, to 9 on three."""
+    counts, names = [[3, 1], [1, 4], [3, 4]], ["split", "length", "collocation"]
+    found = devices.run("spherical_runs", 4, "continued", names, counts)
+    assert len(found) == 9
     assert all(error < ROUNDING for error in found.values()), found
 
 
