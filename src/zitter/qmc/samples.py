@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from zitter import checks, cube, io, tables
-from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
+from zitter.qmc.statistics import (
+    FEW_BLOCKS,
+    MANY_BLOCKS,
+    Estimate,
+    reblock,
+    with_error,
+    with_groups,
+)
 from zitter.results.base import Result
 
 # Traces that are not energies in the system's units: (unit, label).
@@ -66,11 +73,16 @@ class Samples(Result):
     positions: np.ndarray | None = None
     input: str = ""
     divisor: int | None = None
+    scatter: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     def estimate(self, name: str = "energy") -> Estimate:
         """Mean and reblocked error of one trace, over the blocks after equilibration."""
         kept = slice(self.start, None)
-        return reblock(self.traces[name][kept], self.weights[kept])
+        found = reblock(self.traces[name][kept], self.weights[kept])
+        residuals = self.scatter.get(name, np.zeros(0))
+        if len(residuals) < 2 or not 2 <= found.blocks < MANY_BLOCKS:
+            return found
+        return with_groups(found, residuals)
 
     @property
     def energy(self) -> float:
