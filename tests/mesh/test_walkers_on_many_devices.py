@@ -51,15 +51,6 @@ def test_nonlocal_energies_agree_to_rounding():
 
 @pytest.mark.slow
 @pytest.mark.multiprocess
-def test_an_optimization_takes_the_same_step_on_two_devices():
-    """Samples have the same bits, derivatives of them by other batches only nearly."""
-    changes = devices.run("walker_runs", 2, [{"walkers": 2}], ["optimize"])["optimize"]
-    assert len(changes) == 2
-    assert max(changes) < 1e-9
-
-
-@pytest.mark.slow
-@pytest.mark.multiprocess
 def test_twists_have_an_axis_of_their_own():
     """Where a device has one twist, products are rounded otherwise than of several together."""
     check(devices.run("walker_runs", 4, [{"twists": 2, "walkers": 2}], ["twists"]), 1)

@@ -16,20 +16,8 @@ TWISTS = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0.25, 0.25, 0.25), (0.1, 0.1, 0.4)]
 ELECTRONS = {"vmc": 14, "dmc": 14}
 
 
-def optimized(mesh: dict) -> list[float]:
-    """How far the parameters that an optimization finds lie from those found on one device."""
-    found = []
-    for chosen in ({}, mesh):
-        zt.configure(mesh=chosen)
-        options: dict[str, Any] = {"walkers": 24, "draws": 8, "method": qmc.LinearMethod(1)}
-        found.append([h.parameters for h in qmc.optimize(wavefunction(""), **options).history])
-    return [float(np.max(np.abs(a - b))) for a, b in zip(*found, strict=True)]
-
-
 def main(meshes: list[dict], names: list[str], walkers: int = 24) -> dict:
     """Whether a run has the same bits as the first; for estimators, the largest difference."""
-    if names == ["optimize"]:
-        return {"optimize": optimized(meshes[0])}
     found = {}
     for name in names:
         zt.configure()

@@ -24,7 +24,7 @@ from zitter.qmc import (
     U,
 )
 from zitter.qmc.determinants.minors import small_determinant
-from zitter.qmc.optimizers.tables import energies, sample, tabulate
+from zitter.qmc.optimizers.tables import Draws, energies, sample, tabulate
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
 from zitter.qmc.walk.sweep import sweep
 
@@ -179,7 +179,7 @@ def test_samples_under_other_coefficients(pair):
     r = psi.system.start(KEY, 5)
     keys = jax.random.split(KEY, 5)
     store = eqx.filter_jit(lambda psi, w: jax.vmap(lambda w, k: sample(psi, w, k))(w, keys))
-    stored = store(psi, begin(psi, r))
+    stored = Draws.once(store(psi, begin(psi, r)))
     trial = scattered(psi, 0.3, seed=3)
     energy, log = energies(psi, trial.parameters, stored)
     fresh = begin(trial, r)

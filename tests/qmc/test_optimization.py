@@ -33,7 +33,7 @@ from zitter.qmc import (
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers import Method, optimization
 from zitter.qmc.optimizers.judging import gain_over
-from zitter.qmc.optimizers.tables import energies, reweighted, sample, tabulate
+from zitter.qmc.optimizers.tables import Draws, energies, reweighted, sample, tabulate
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def data(psi):
         keys = jax.random.split(jax.random.PRNGKey(0), 40)
         return jax.vmap(lambda walker, key: sample(psi, walker, key))(walkers, keys)
 
-    return stored(psi, walkers), walkers
+    return Draws.once(stored(psi, walkers)), walkers
 
 
 def test_energies_of_stored_samples(psi, data):
@@ -113,7 +113,7 @@ class Spoiler(Method):
 
     iterations: int = eqx.field(static=True, default=1)
 
-    def candidates(self, psi, data, table):
+    def candidates(self, psi, draws, table):
         return [np.asarray(psi.parameters) + 3.0]
 
     def objective(self, energy, variance):

@@ -23,7 +23,7 @@ from zitter.qmc import (
     System,
     U,
 )
-from zitter.qmc.optimizers.tables import energies, sample
+from zitter.qmc.optimizers.tables import Draws, energies, sample
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
 from zitter.qmc.walk.sweep import sweep
 
@@ -184,7 +184,7 @@ def test_nonlocal_energies_follow_the_parameters(hopping):
         psi, begin(psi, r)
     )
     trial = scattered(psi, seed=3)
-    energy, log = energies(psi, trial.parameters, stored)
+    energy, log = energies(psi, trial.parameters, Draws.once(stored))
     fresh = begin(trial, r)
     direct = local_energies(trial, fresh)
     np.testing.assert_allclose(energy, direct["energy"], rtol=1e-9)

@@ -140,12 +140,12 @@ def test_derivatives_go_backwards_through_portions(molecule):
     walkers = begin(molecule, molecule.system.start(jax.random.PRNGKey(2), 4))
     keys = jax.random.split(jax.random.PRNGKey(3), 4)
     sample = eqx.filter_jit(lambda psi, w, k: jax.vmap(lambda *x: tables.sample(psi, *x))(w, k))
-    data = sample(molecule, walkers, keys)
-    table = tables.tabulate(molecule, data)
+    draws = tables.Draws.once(sample(molecule, walkers, keys))
+    table = tables.tabulate(molecule, draws)
     p, h = molecule.parameters, 1e-5
     for k in range(p.size):
         step = jnp.zeros(p.size).at[k].set(h)
-        above, below = (tables.energies(molecule, p + s, data)[0] for s in (step, -step))
+        above, below = (tables.energies(molecule, p + s, draws)[0] for s in (step, -step))
         slope = (above - below) / (2 * h)
         np.testing.assert_allclose(table.energy_slope[:, k], slope, rtol=1e-6, atol=1e-6)
 

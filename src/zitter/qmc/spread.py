@@ -69,29 +69,41 @@ def check_share(walkers: int) -> None:
 
 def _check_parts(key: str, count: int, axis: str | None) -> None:
     found = runtime.settings().mesh
-    parts = 1 if found is None or axis is None else found.shape[axis]
-    if count % parts:
-        near = sorted({max(1, count // parts) * parts, -(-count // parts) * parts})
+    share = 1 if found is None or axis is None else found.shape[axis]
+    if count % share:
+        near = sorted({max(1, count // share) * share, -(-count // share) * share})
         raise checks.InputError(
             key,
-            f"must be a multiple of the mesh's {parts} devices, such as "
+            f"must be a multiple of the mesh's {share} devices, such as "
             f"{' or '.join(map(str, near))}, but is {count}",
         )
 
 
+def parts() -> int:
+    """How many devices share the walkers of one twist."""
+    found, axis = runtime.settings().mesh, walker_axis()
+    return 1 if found is None or axis is None else found.shape[axis]
+
+
 def filled_up(count: int) -> int:
     """The next number that the devices of the walkers divide."""
-    found, axis = runtime.settings().mesh, walker_axis()
-    parts = 1 if found is None or axis is None else found.shape[axis]
-    return -(-count // parts) * parts
+    return -(-count // parts()) * parts()
 
 
 def placed(tree: Any, twisted: bool) -> Any:
     """Arrays with walkers as first axis, or twists and then walkers, each part where it belongs."""
+    return _placed(tree, *((twist_axis(),) if twisted else ()), walker_axis())
+
+
+def placed_rows(tree: Any) -> Any:
+    """Arrays with walkers as second axis, each part where it belongs."""
+    return _placed(tree, None, walker_axis())
+
+
+def _placed(tree: Any, *axes: str | None) -> Any:
     found = runtime.settings().mesh
     if found is None:
         return tree
-    axes = ((twist_axis(),) if twisted else ()) + (walker_axis(),)
 
     def put(x: Any) -> Any:
         place = NamedSharding(found, PartitionSpec(*axes[: jnp.ndim(x)]))

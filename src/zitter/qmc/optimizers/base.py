@@ -7,7 +7,7 @@ import abc
 import equinox as eqx
 import numpy as np
 
-from zitter.qmc.optimizers.tables import Data, Table
+from zitter.qmc.optimizers.tables import Draws, Table
 from zitter.qmc.wavefunction import Wavefunction
 
 
@@ -17,7 +17,7 @@ class Method(eqx.Module):
     iterations: eqx.AbstractVar[int]
 
     @abc.abstractmethod
-    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         """Parameter vectors to try."""
 
     @abc.abstractmethod

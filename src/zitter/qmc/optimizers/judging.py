@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table, averages, energies, limited, part
+from zitter.qmc.optimizers.tables import Draws, Table, averages, energies, limited
 from zitter.qmc.wavefunction import Wavefunction
 
 LEAST_OVERLAP = 0.5  # effective fraction of samples a trial must keep after reweighting
@@ -32,7 +32,7 @@ class Sampled(NamedTuple):
     """Samples of one set of parameters: E_L and ln|Ψ| of each, and which walker it is of."""
 
     psi: Wavefunction
-    data: Data
+    draws: Draws
     energy: np.ndarray
     log: np.ndarray
     walker: np.ndarray
@@ -40,7 +40,7 @@ class Sampled(NamedTuple):
 
 def gain_over(earlier: np.ndarray, now: Sampled, method: Method) -> Gain:
     """How much better the sampled parameters are than earlier ones, which made them."""
-    energy, log = energies(now.psi, earlier, now.data)
+    energy, log = energies(now.psi, earlier, now.draws)
 
     def difference(chosen: Any) -> float:
         mean, variance, _ = averages(energy[chosen], (log - now.log)[chosen])
@@ -65,10 +65,10 @@ def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
     half = (now.walker % 2).astype(bool)
     total: Any = 0.0
     for chosen in (half, ~half):
-        proposals = method.candidates(now.psi, part(now.data, chosen), part(table, chosen))
+        proposals = method.candidates(now.psi, now.draws.part(chosen), table.part(chosen))
         rest = np.flatnonzero(~chosen)
         total = total + _scores(now, method, proposals, rest[:: -(-len(rest) // JUDGES)])
-    final = method.candidates(now.psi, now.data, table)
+    final = method.candidates(now.psi, now.draws, table)
     everything = np.arange(len(now.energy))
     for index in np.argsort(total):
         if not total[index] < 0:
@@ -80,12 +80,12 @@ def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
 
 def _scores(now: Sampled, method: Method, trials: list, chosen: np.ndarray) -> np.ndarray:
     """By how much each trial changes the objective; infinite where samples cannot tell."""
-    data, here, log = part(now.data, chosen), limited(now.energy[chosen]), now.log[chosen]
+    draws, here, log = now.draws.part(chosen), limited(now.energy[chosen]), now.log[chosen]
     present = method.objective(float(np.mean(here)), float(np.var(here)))
     scores = np.full(len(trials), np.inf)
     for index, trial in enumerate(trials):
         if np.all(np.isfinite(trial)):
-            found, moved = energies(now.psi, trial, data)
+            found, moved = energies(now.psi, trial, draws)
             if np.all(np.isfinite(found)) and np.all(np.isfinite(moved)):
                 mean, variance, overlap = averages(limited(found), moved - log)
                 if overlap >= LEAST_OVERLAP:

@@ -17,7 +17,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table, limited
+from zitter.qmc.optimizers.sums import hamiltonian, log_covariance
+from zitter.qmc.optimizers.tables import Draws, Table, limited
 from zitter.qmc.wavefunction import Wavefunction
 
 SHIFTS = (0.0, 0.3, 3.0, 30.0)  # of the spread of the local energy
@@ -37,43 +38,30 @@ class LinearMethod(Method):
         # Of steps that are alike in energy the one with less noise, whose energy is better known.
         return energy + CALM * math.sqrt(max(variance, 0.0))
 
-    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         present = np.asarray(psi.parameters)
         energy = limited(table.energy)
         spread = float(np.std(energy))
-        O = table.log_slope - np.mean(table.log_slope, axis=0)
-        scale = np.sqrt(np.mean(O**2, axis=0))
+        found = log_covariance(table, energy)
+        scale = np.sqrt(np.diag(found.matrix))
         # Parameters nothing depends on (a channel that never meets) stay where they are.
         active = scale > 1e-10 * np.max(scale)
-        O = O[:, active] / scale[active]
-        slope = table.energy_slope[:, active] / scale[active]
-        slope = np.where((energy == table.energy)[:, None], slope, 0.0)
-        values, vectors = np.linalg.eigh(O.T @ O / len(O))
+        overlap = found.matrix[np.ix_(active, active)] / np.outer(scale[active], scale[active])
+        values, vectors = np.linalg.eigh(overlap)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        kept = values > min(THRESHOLDS) * values[0]
+        # Directions of unit norm, orthogonal to each other and to Ψ₀.
+        directions = np.zeros((len(present), np.count_nonzero(kept)))
+        directions[active] = vectors[:, kept] / np.sqrt(values[kept]) / scale[active, None]
+        H = hamiltonian(table, energy, found.mean, directions)
         trials = []
         for threshold in THRESHOLDS:
-            kept = values > threshold * values[-1]
-            # Directions of unit norm, orthogonal to each other and to Ψ₀.
-            directions = vectors[:, kept] / np.sqrt(values[kept])
-            H = _hamiltonian(energy, O @ directions, slope @ directions)
+            size = np.count_nonzero(values > threshold * values[0])
             for shift in SHIFTS:
-                change = _lowest(H, shift * spread, spread)
-                step = np.zeros_like(present)
-                step[active] = (directions @ change) / scale[active]
-                trials += [present + step]
+                change = _lowest(H[: size + 1, : size + 1], shift * spread, spread)
+                trials += [present + directions[:, :size] @ change]
             trials += [present + 0.3 * (trials[-len(SHIFTS)] - present)]
         return trials
-
-
-def _hamiltonian(energy: np.ndarray, O: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """⟨Ψ̄_i|H|Ψ̄_j⟩ with Ψ₀ first, for functions that are orthonormal on the samples."""
-    samples, size = O.shape
-    mean = float(np.mean(energy))
-    H = np.empty((size + 1, size + 1))
-    H[0, 0] = mean
-    H[1:, 0] = O.T @ (energy - mean) / samples
-    H[0, 1:] = H[1:, 0] + np.mean(slope, axis=0)
-    H[1:, 1:] = (O.T * energy) @ O / samples + O.T @ slope / samples
-    return H
 
 
 def _lowest(H: np.ndarray, shift: float, spread: float) -> np.ndarray:

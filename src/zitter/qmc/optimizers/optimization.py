@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
 from zitter.qmc.optimizers.linear_method import LinearMethod
-from zitter.qmc.optimizers.tables import energies, sample, tabulate
+from zitter.qmc.optimizers.tables import Data, Draws, energies, sample, tabulate
 from zitter.qmc.statistics import with_error
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
@@ -109,7 +109,7 @@ def optimize(
         if idle >= IDLE_STEPS or index == method.iterations:
             break
         if best == index or np.array_equal(kept, history[index].parameters):
-            step = chosen_step(now, method, tabulate(psi, now.data))
+            step = chosen_step(now, method, tabulate(psi, now.draws))
         else:
             step = kept  # a step back, to be sampled anew
         psi = psi.with_parameters(jnp.asarray(step))
@@ -134,12 +134,24 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         )
 
 
+class _Drawing(NamedTuple):
+    """Walkers, and what is stored of their last draws, (draws, walkers, …), where they are."""
+
+    walk: variational.State
+    data: Data
+    done: Any  # draws
+
+
 class _Source:
     """Walkers that give samples of whatever parameters they are asked for."""
 
     def __init__(self, psi, walkers, draws, stride, seed, progress):
         self.draws, self.stride, self.progress = draws, stride, progress
         self.state = variational.first_state(psi, walkers, seed, jnp.float64)
+        form = eqx.filter_eval_shape(_stored, psi, self.state)
+        self.data = spread.placed_rows(
+            jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
+        )
         self._draw(psi, 16, True, "equilibrating")
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
@@ -149,32 +161,45 @@ class _Source:
         self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
         self._draw(psi, 8, True, "settling")
         pieces = [self._draw(psi, self.draws, False, label) for _ in range(times)]
-        data = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
-        energy, log = energies(psi, psi.parameters, data)
+        draws = Draws.all(pieces[0] if times == 1 else _joined(pieces))
+        energy, log = energies(psi, psi.parameters, draws)
         walkers = self.state.walkers.r.shape[0]
-        return Sampled(psi, data, energy, log, np.arange(len(energy)) % walkers)
+        return Sampled(psi, draws, energy, log, np.arange(len(energy)) % walkers)
 
-    def _draw(self, psi, draws, tune, label):
+    def _draw(self, psi, draws, tune, label) -> Data:
         fixed = variational.Context(
             psi, jnp.asarray(self.stride, jnp.int32), jnp.asarray(tune), (), jnp.float64
         )
+        first = _Drawing(self.state, self.data, jnp.zeros((), jnp.int32))
         run = loop.drive(
-            _step, fixed, self.state, draws, label=label, guard=_guard, progress=self.progress
+            _step, fixed, first, draws, label=label, guard=_guard, progress=self.progress
         )
-        self.state = run.state
-        return jax.tree.map(lambda x: np.asarray(x).reshape(-1, *np.shape(x)[2:]), run.records)
+        self.state, self.data, _ = run.state
+        return self.data
 
 
 @eqx.filter_jit  # so that it is traced once for all draws of an optimization
-def _step(context: variational.Context, state: variational.State):
-    """A VMC step that hands out what optimization needs of each walker."""
-    state, _ = variational.step(context, state)
+def _step(context: variational.Context, state: _Drawing):
+    """A VMC step that stores what optimization needs of each walker; the oldest draw gives way."""
+    walk, _ = variational.step(context, state.walk)
+    row = state.done % state.data.fixed.shape[0]
+    now = _stored(context.psi, walk)
+    data = spread.placed_rows(jax.tree.map(lambda b, v: b.at[row].set(v), state.data, now))
+    return _Drawing(walk, data, state.done + 1), ()
+
+
+def _stored(psi: Wavefunction, state: variational.State) -> Data:
     keys = jax.random.split(jax.random.fold_in(state.key, 1), state.walkers.log.shape[0])
-    return state, spread.each_walker(sample, context.psi, state.walkers, keys)
+    return spread.each_walker(sample, psi, state.walkers, keys)
 
 
-def _guard(state: variational.State, done: int) -> str | None:
-    if bool(jnp.all(jnp.isfinite(state.walkers.log))):
+@jax.jit
+def _joined(pieces: list[Data]) -> Data:
+    return spread.placed_rows(jax.tree.map(lambda *parts: jnp.concatenate(parts), *pieces))
+
+
+def _guard(state: _Drawing, done: int) -> str | None:
+    if bool(jnp.all(jnp.isfinite(state.walk.walkers.log))):
         return None
     return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table, limited
+from zitter.qmc.optimizers.sums import log_covariance
+from zitter.qmc.optimizers.tables import Draws, Table, limited
 from zitter.qmc.wavefunction import Wavefunction
 
 LENGTHS = (0.02, 0.1, 0.3, 1.0)  # of the present spread of the local energy, inverted
@@ -34,17 +35,17 @@ class StochasticReconfiguration(Method):
     def objective(self, energy, variance):
         return energy
 
-    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         present = np.asarray(psi.parameters)
-        O = table.log_slope - np.mean(table.log_slope, axis=0)
-        scale = np.sqrt(np.mean(O**2, axis=0))
-        active = scale > 1e-10 * np.max(scale)
-        O = O[:, active] / scale[active]
-        samples = len(O)
-        metric = O.T @ O / samples + float(self.regularization) * np.eye(O.shape[1])
         energy = limited(table.energy)
-        force = 2 * O.T @ (energy - np.mean(energy)) / samples
+        found = log_covariance(table, energy)
+        scale = np.sqrt(np.diag(found.matrix))
+        active = scale > 1e-10 * np.max(scale)
+        unit = scale[active]
+        metric = found.matrix[np.ix_(active, active)] / np.outer(unit, unit)
+        metric += float(self.regularization) * np.eye(len(unit))
+        force = 2 * found.with_energy[active] / unit
         direction = np.zeros_like(present)
-        direction[active] = -np.linalg.solve(metric, force) / scale[active]
+        direction[active] = -np.linalg.solve(metric, force) / unit
         spread = float(np.std(energy))
         return [present + length / spread * direction for length in LENGTHS]

@@ -12,7 +12,8 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc.optimizers.base import Method
-from zitter.qmc.optimizers.tables import Data, Table, energies, tabulate
+from zitter.qmc.optimizers.sums import energy_covariance
+from zitter.qmc.optimizers.tables import Draws, Table, energies, tabulate
 from zitter.qmc.wavefunction import Wavefunction
 
 
@@ -29,23 +30,21 @@ class VarianceMinimization(Method):
     def objective(self, energy, variance):
         return variance
 
-    def candidates(self, psi: Wavefunction, data: Data, table: Table) -> list[np.ndarray]:
+    def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         start = present = np.asarray(psi.parameters)
         damping, variance = 1e-2, float(np.var(table.energy))
         for _ in range(self.steps):
-            residual = table.energy - np.mean(table.energy)
-            slope = table.energy_slope - np.mean(table.energy_slope, axis=0)
-            normal = slope.T @ slope
+            normal, force, _ = energy_covariance(table)
             scale = np.diag(np.maximum(np.diag(normal), 1e-12 * np.max(np.diag(normal))))
-            step = -np.linalg.solve(normal + damping * scale, slope.T @ residual)
+            step = -np.linalg.solve(normal + damping * scale, force)
             trial = present + step
-            found = float(np.var(energies(psi, trial, data)[0]))
+            found = float(np.var(energies(psi, trial, draws)[0]))
             if np.isfinite(found) and found < variance:
                 gain, variance, present = variance - found, found, trial
                 damping = max(damping / 5, 1e-8)
                 if gain < 1e-4 * variance:
                     break
-                table = tabulate(psi.with_parameters(jnp.asarray(present)), data)
+                table = tabulate(psi.with_parameters(jnp.asarray(present)), draws)
             else:
                 damping *= 10
                 if damping > 1e4:
