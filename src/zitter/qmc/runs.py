@@ -185,19 +185,15 @@ class Run:
             start = equilibration(records["energy"])
             scatter = _scatter(groups, np.asarray(weights), start)
         else:
-            each = np.broadcast_to(
-                np.asarray(weights).reshape(len(weights), -1), records["energy"].shape
-            )
+            every = np.asarray(weights).reshape(len(weights), -1)
+            every = np.broadcast_to(every, records["energy"].shape)
             records, start, told = self.twists.average(records, np.asarray(weights))
-            good = [
-                i
-                for i, row in enumerate(told["twists"][: each.shape[1]])
+            parts = [
+                _scatter({name: v[:, t] for name, v in groups.items()}, every[:, t], start)
+                for t, row in enumerate(told["twists"][: every.shape[1]])
                 if row["energy"] is not None
             ]
-            parts = [
-                _scatter({k: v[:, i] for k, v in groups.items()}, each[:, i], start) for i in good
-            ]
-            scatter = {k: np.mean([p[k] for p in parts], axis=0) for k in parts[0]}
+            scatter = {name: np.mean([part[name] for part in parts], axis=0) for name in parts[0]}
             weights = np.ones(self.blocks)
             notes = [*info.pop("notes", []), *told.pop("notes")]
             info |= {**told, "notes": notes}

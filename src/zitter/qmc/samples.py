@@ -51,6 +51,9 @@ GRID = {
 }
 
 
+SCATTER = "scatter"  # ends the names of stored `scatter`
+
+
 @dataclasses.dataclass(repr=False)
 class Samples(Result):
     """The course of a Monte Carlo run.
@@ -60,6 +63,8 @@ class Samples(Result):
     (mean, error) over the coordinate x, or on a grid (rows of charge and spin); rows of forces are
     components. `divisor` is what
     energies of the whole system were divided by; files of earlier versions do not tell it (None).
+    `scatter[name]` is what each of some groups of walkers adds to the deviation of a mean; where
+    they are not known, or the run is long, error bars come from reblocking alone.
     """
 
     kind: ClassVar[str] = "monte carlo"
@@ -76,7 +81,7 @@ class Samples(Result):
     scatter: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     def estimate(self, name: str = "energy") -> Estimate:
-        """Mean and reblocked error of one trace, over the blocks after equilibration."""
+        """Mean and error of one trace, over the blocks after equilibration."""
         kept = slice(self.start, None)
         found = reblock(self.traces[name][kept], self.weights[kept])
         residuals = self.scatter.get(name, np.zeros(0))
@@ -208,10 +213,12 @@ class Samples(Result):
             population = self.estimate("population")
             walkers = self.info["walkers"]
             lines.append(f"  {'population':<22} {population.mean:.1f} effective of {walkers}")
+        how = f"reblocked by {energy.block_length}"
+        if energy.groups:
+            how = f"errors by the scatter of {energy.groups} groups of walkers"
         lines += [
             f"  {'autocorrelation time':<22} {energy.autocorrelation_time:.2f} blocks",
-            f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
-            f"reblocked by {energy.block_length}",
+            f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, {how}",
         ]
         told = tables.facts(self.info, ("method", "system", "notes", "twists"))
         lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
@@ -221,7 +228,7 @@ class Samples(Result):
             text = "left out" if found is None else with_error(found, row["error"])
             lines.append(f"  {f'twist ({shown})':<22} {text}")
         lines += [f"  note: {note}" for note in self.info.get("notes", [])]
-        if energy.blocks < FEW_BLOCKS:
+        if energy.blocks < FEW_BLOCKS and not energy.groups:
             lines.append(
                 f"  note: the error bar rests on {energy.blocks} stretches of the run only and is "
                 "itself uncertain: take more blocks"
@@ -247,6 +254,9 @@ class Samples(Result):
                 elif part in GRID:
                     unit = "a.u."
                 v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
+        for name, residuals in self.scatter.items():
+            label = f"{name.replace('_', ' ')}: what groups of walkers add to its deviation"
+            v[f"{name}__{SCATTER}"] = io.Variable(residuals, ("group",), self.units, label)
         if self.positions is not None:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
@@ -276,10 +286,12 @@ class Samples(Result):
         v.pop("block")
         positions = v.pop("positions").data if "positions" in v else None
         estimators: dict[str, dict[str, np.ndarray]] = {}
-        traces = {}
+        traces, scatter = {}, {}
         for name, item in v.items():
             owner, _, part = name.partition("__")
-            if part:
+            if part == SCATTER:
+                scatter[owner] = item.data
+            elif part:
                 estimators.setdefault(owner, {})[part] = item.data
             else:
                 traces[name] = item.data
@@ -293,6 +305,7 @@ class Samples(Result):
             positions,
             str(data.attributes.get("input", "")),
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
+            scatter,
         )
 
 

@@ -6,6 +6,11 @@ Lee, Zhang and Drummond (Phys. Rev. E 83, 066706) choose the shortest block leng
 B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the error bar itself. Error
 bars hold the truth in 68.3 % of all runs: an error from m blocks is multiplied by the quantile of
 Student's t with m − 1 degrees of freedom (1.32 for three blocks, 1.06 for ten).
+
+A series shorter than some tens of its correlation times cannot tell them. Walkers can: groups of
+them do not hear of each other, however long each is correlated, so that short runs take their error
+bars from the scatter of groups. In DMC neighbors are relatives, and stay in their group for longer
+than energies are correlated.
 """
 
 from __future__ import annotations
