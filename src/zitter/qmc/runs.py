@@ -208,6 +208,8 @@ class Run:
 
 def _scatter(groups: dict[str, np.ndarray], weights: np.ndarray, start: int) -> dict[str, Any]:
     """What each group of walkers adds to the deviation of a mean, for each part of the energy."""
+    if not groups:
+        return {}
     shares = groups["weight"][start:]
     return {
         name: group_residuals(table[start:], shares, weights[start:])
