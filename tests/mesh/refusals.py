@@ -15,6 +15,7 @@ def main() -> dict:
 def cases() -> dict:
     line, small, box = zt.Grid(32, 0.4), zt.Grid((5, 8), 0.5), zt.Grid((8, 8, 8), 0.5)
     radial = zt.SphericalBasis(zt.RadialBSplines(20, 5, 10.0), 2)
+    every_m = zt.SphericalBasis(zt.RadialBSplines(20, 5, 10.0), 2, "all")
     levels = zt.EigenBasis(np.zeros((3, 2)), np.ones((2, 2, 2)))
     waves, sharp = zt.Kinetic(), zt.Kinetic(order=8)
     return {
@@ -26,6 +27,9 @@ def cases() -> dict:
         "planes": ({"space": 8}, small, waves, zt.Lanczos()),
         "halo": ({"space": 8}, box, zt.Kinetic(order=4), zt.Lanczos()),
         "channels": ({"l": 4}, levels, zt.FieldFree(), zt.Lanczos()),
+        "few l": ({"l": 4}, radial, waves, zt.CrankNicolson()),
+        "every m": ({"l": 4}, every_m, waves, zt.CrankNicolson()),
+        "explicit": ({"l": 2}, radial, waves, zt.Lanczos()),
         "matrix": ({"space": 2}, line, sharp, zt.MatrixExponential()),
     }
 

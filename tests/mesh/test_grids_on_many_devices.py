@@ -34,13 +34,16 @@ SENTENCES = {
     "walkers": "mesh.walkers: must be left out here, since it divides the walkers of Monte Carlo, "
     "but a Grid can be divided by space only",
     "product": "mesh.walkers: must be left out here",
-    "basis": "but a SphericalBasis cannot be divided",
+    "basis": "but a SphericalBasis can be divided by l only",
     "line": "a line cannot be divided among devices by waves",
     "implicit": "implicit steps need a whole line on one device",
     "planes": "mesh.space: must be at most 5, the number of points along the first axis, but is 8",
     "halo": "mesh.space: must be at most 7 for differences over 2 points",
     "matrix": "but the matrix of MatrixExponential can be divided by rows and columns only",
     "channels": "mesh.l: must be at most 3, the number of values of l, but is 4",
+    "few l": "mesh.l: must be at most 3, the number of values of l, but is 4",
+    "every m": "mesh.l: must be at most 2 for couplings over 5 rows and 9 channels, but is 4",
+    "explicit": "has an overlap matrix; use AngularSplit (length gauge) or CrankNicolson",
 }
 
 

@@ -68,6 +68,25 @@ ATOM = """
     observables = ["Norm", "Dipole"]
     step_check = false
 """
+SPLINES = """
+    [basis]
+    type = "SphericalBasis"
+    radial = { type = "RadialBSplines", n = 30, degree = 5, rmax = 20.0 }
+    lmax = 4
+    [model]
+    terms = ["Kinetic", { type = "Coulomb", Z = 1 }, { type = "LengthGauge", pulse = "laser" }]
+    [laser]
+    type = "SineSquared"
+    amplitude = 0.05
+    frequency = 0.4
+    cycles = 1
+    [evolve]
+    t = [0.0, 4.0]
+    dt = 0.05
+    propagator = "AngularSplit"
+    observables = ["Norm", "Dipole", "Density", { type = "Surface", radius = 12.0 }]
+    step_check = false
+"""
 GAS = """
     [system]
     type = "ElectronGas"
@@ -82,7 +101,12 @@ GAS = """
     steps = 4
     equilibration = 4
 """
-CASES = {"grid": (GRID, "space"), "atom": (ATOM, "l"), "gas": (GAS, "walkers")}
+CASES = {
+    "grid": (GRID, "space"),
+    "atom": (ATOM, "l"),
+    "splines": (SPLINES, "l"),
+    "gas": (GAS, "walkers"),
+}
 
 
 def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[str]:

@@ -52,13 +52,13 @@ def bicgstab(
         x, r, p, image, rho, alpha, _, products, leading = carry
         target = jnp.where(leading, p, r)
         v = apply(target)
-        alpha = jnp.where(leading, rho / jnp.vdot(first, v), alpha)
-        square = jnp.vdot(v, v).real
+        alpha = jnp.where(leading, rho / _dot(first, v), alpha)
+        square = _dot(v, v).real
         # Where Lr is rounding, ω = 0 leaves r: 0/0 must not spoil a finished solution.
-        omega = jnp.where(square > 0, jnp.vdot(v, r) / jnp.where(square > 0, square, 1), 0)
+        omega = jnp.where(square > 0, _dot(v, r) / jnp.where(square > 0, square, 1), 0)
         weight = jnp.where(leading, alpha, omega)
         x, r = x + weight * target, r - weight * v
-        following = jnp.vdot(first, r)
+        following = _dot(first, r)
         ratio = alpha / jnp.where(omega != 0, omega, 1)
         beta = jnp.where(omega == 0, 0, following / rho * ratio)
         p = jnp.where(leading, p, r + beta * (p - omega * image))
@@ -68,7 +68,7 @@ def bicgstab(
 
     first = r
     one, begin = jnp.ones((), rhs.dtype), jnp.ones((), bool)
-    start = (x, r, r, jnp.zeros_like(r), jnp.vdot(r, r), one, size, products, begin)
+    start = (x, r, r, jnp.zeros_like(r), _dot(r, r), one, size, products, begin)
     x, *_, size, products, _ = jax.lax.while_loop(unfinished, improve, start)
     # Of b = 0 the solution is 0, and reached.
     return Solved(x, products // 2, products, size / jnp.where(scale > 0, scale, 1))
@@ -98,5 +98,11 @@ def _richardson(apply, rhs, guess, goal, scale, most):
     return x, r, size, products
 
 
+def _dot(x: jax.Array, y: jax.Array) -> jax.Array:
+    """x†y over all axes as they are: made one axis, an array whose middle axis lies on many devices
+    would have to be gathered."""
+    return jnp.tensordot(jnp.conj(x), y, axes=x.ndim)
+
+
 def _norm(x: jax.Array) -> jax.Array:
-    return jnp.sqrt(jnp.vdot(x, x).real)
+    return jnp.sqrt(_dot(x, x).real)

@@ -54,6 +54,11 @@ class RadialBlocks(Operator):
         both = self.assumed_hermitian and other.assumed_hermitian
         return RadialBlocks(self.bands + other.bands, both)
 
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Chain):
+            return Operator.divided(self, layout)
+        return RadialBlocks(layout.divide_blocks(self.bands), self.assumed_hermitian)
+
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """Gershgorin's discs of the matrices."""
         p = self.bands.shape[1] // 2
@@ -79,17 +84,24 @@ class AngularCoupling(Operator):
     """
 
     bands: jax.Array
-    angular: jax.Array
+    angular: jax.Array  # (k, channels, channels); on many devices their rows, cut by the layout
     phase: complex = eqx.field(static=True)
     assumed_hermitian: bool = eqx.field(static=True)
+    layout: Chain | None
 
     def __init__(
-        self, bands: Any, angular: Any, phase: complex = 1.0, assumed_hermitian: bool = True
+        self,
+        bands: Any,
+        angular: Any,
+        phase: complex = 1.0,
+        assumed_hermitian: bool = True,
+        layout: Chain | None = None,
     ):
         self.bands = jnp.asarray(bands)
         self.angular = jnp.asarray(angular)
         self.phase = complex(phase)
         self.assumed_hermitian = assumed_hermitian
+        self.layout = layout
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,26 +117,37 @@ class AngularCoupling(Operator):
         return plain if self.phase.imag == 0 else jnp.result_type(plain, jnp.complex64)
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        turned = total(
-            banded_product(bands, times_columns(angular, psi))
-            for bands, angular in zip(self.bands, self.angular, strict=True)
-        )
+        if self.layout is None:
+            turned = _coupled(self.angular, psi, self.bands)
+        else:
+            turned = self.layout.coupled(_coupled, self.angular, psi, self.bands)
         return turned * _factor(self.phase, turned)
+
+    def angular_matrices(self) -> Any:
+        """The A_k, wherever their rows are."""
+        return self.angular if self.layout is None else self.layout.join_matrices(self.angular)
 
     def scaled(self, factor: Any) -> AngularCoupling:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
         angular = real_like(factor, self.angular) * self.angular
-        return AngularCoupling(self.bands, angular, self.phase, hermitian)
+        return AngularCoupling(self.bands, angular, self.phase, hermitian, self.layout)
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Chain):
+            return Operator.divided(self, layout)
+        angular = layout.divide_matrices(self.angular)
+        return AngularCoupling(self.bands, angular, self.phase, self.assumed_hermitian, layout)
 
     def merged(self, other: Operator) -> AngularCoupling | None:
         if not isinstance(other, AngularCoupling) or other.phase != self.phase:
             return None
         both = self.assumed_hermitian and other.assumed_hermitian
         if self.bands is other.bands:
-            return AngularCoupling(self.bands, self.angular + other.angular, self.phase, both)
-        bands = jnp.concatenate([self.bands, other.bands])
-        angular = jnp.concatenate([self.angular, other.angular])
-        return AngularCoupling(bands, angular, self.phase, both)
+            bands, angular = self.bands, self.angular + other.angular
+        else:
+            bands = jnp.concatenate([self.bands, other.bands])
+            angular = jnp.concatenate([self.angular, other.angular])
+        return AngularCoupling(bands, angular, self.phase, both, self.layout)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """±Σ_k ‖R_k‖ ‖A_k‖ with the largest row sums as norms."""
@@ -134,14 +157,26 @@ class AngularCoupling(Operator):
         return -reach, reach
 
     def as_matrix(self) -> jax.Array:
+        if self.layout is not None:
+            return Operator.as_matrix(self)
         pairs = zip(self.angular, dense_from_bands(self.bands), strict=True)
         matrix = total(jnp.kron(angular, radial) for angular, radial in pairs)
         return matrix * _factor(self.phase, matrix)
 
     def as_sparse(self) -> Any:
+        if self.layout is not None:
+            return Operator.as_sparse(self)
         pairs = zip(np.asarray(self.angular), np.asarray(self.bands), strict=True)
         matrix = total(sparse.kron(angular, sparse_bands(bands)) for angular, bands in pairs)
         return (self.phase if self.phase.imag != 0 else self.phase.real) * matrix
+
+
+def _coupled(angular: jax.Array, psi: jax.Array, bands: jax.Array) -> jax.Array:
+    """Σ_k R_k A_k ψ."""
+    return total(
+        banded_product(radial, times_columns(matrix, psi))
+        for radial, matrix in zip(bands, angular, strict=True)
+    )
 
 
 class DipoleBlocks(Operator):

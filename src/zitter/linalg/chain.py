@@ -1,10 +1,12 @@
 """Channels in a row, each coupled to its neighbours, cut over the devices of a mesh axis.
 
-    (Dψ)_l = D_l ψ_{l+1} + s D_{l−1}ᵀ ψ_{l−1}
+    (Dψ)_l = D_l ψ_{l+1} + s D_{l−1}ᵀ ψ_{l−1}      dense blocks, one channel for each l
+    (Aψ)_c = Σ_c′ A_cc′ ψ_c′,  |c − c′| ≤ w         numbers, for any order of channels
 
 Device d holds the channels d·m … (d + 1)·m − 1 and the blocks D_l that lead up from them, each
-once: ψ of its first channel goes down, and the product D_lᵀψ_l of its last one goes up. Whatever
-the number of devices, each sends two rows.
+once: ψ of its first channel goes down, and the product D_lᵀψ_l of its last one goes up. Of a matrix
+A it holds its own rows; w rows of ψ go to each neighbor. Whatever the number of devices, each sends
+2w rows (w = 1 where channels differ in l only).
 """
 
 from __future__ import annotations
@@ -15,27 +17,30 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from zitter import checks
+from zitter import checks, runtime
+from zitter.linalg.base import Unsupported
 from zitter.linalg.layouts import Layout
 from zitter.linalg.pairs import as_parts, joined
 from zitter.runtime import placed
 
 
 class Chain(Layout):
-    """Coefficients (channels, n), cut between channels."""
+    """Coefficients (channels, n), cut between channels that couple no farther than `reach` rows."""
 
     whole: tuple[int, ...] = eqx.field(static=True)
     mesh: Mesh = eqx.field(static=True)
+    reach: int = eqx.field(static=True, default=1)
     axis: str = eqx.field(static=True, default="l")
 
     def __check_init__(self):
         self.require_work_for_all()
+        self.require_halo(self.reach, f"couplings over {self.reach} rows")
 
     @property
     def unit(self) -> str:
-        return "values of l"
+        return "values of l" if self.reach == 1 else "channels"
 
     def divide_blocks(self, blocks: Any) -> jax.Array:
         """Something for each channel, or for each but the last, with zeros up to `shape[0]`."""
@@ -57,3 +62,65 @@ class Chain(Layout):
         mine = PartitionSpec(self.axis)
         mapped = jax.shard_map(local, mesh=self.mesh, in_specs=(mine, mine), out_specs=mine)
         return mapped(psi, upper)
+
+    # Matrices of numbers between channels.
+
+    def divide_matrices(self, matrices: Any) -> jax.Array:
+        """(…, channels, channels) as each device's rows beside the channels it has at hand:
+        (…, shape[0], share + 2 reach)."""
+        traced = checks.is_traced(matrices)
+        xp, matrices = (jnp, matrices) if traced else (np, np.asarray(matrices))
+        if not traced and np.any(matrices[..., self._far]):
+            raise Unsupported(
+                f"a coupling of channels over more than {self.reach} rows cannot be divided over "
+                f"the mesh axis {self.axis!r}"
+            )
+        channels = self.whole[0]
+        row, number = np.indices((self.shape[0], self.share + 2 * self.reach))
+        column = row // self.share * self.share - self.reach + number
+        there = (row < channels) & (column >= 0) & (column < channels)
+        taken = matrices[..., np.minimum(row, channels - 1), np.clip(column, 0, channels - 1)]
+        blocks = xp.where(there, taken, 0)
+        place = PartitionSpec(*(None,) * (blocks.ndim - 2), self.axis)
+        return placed(blocks, NamedSharding(self.mesh, place))
+
+    def join_matrices(self, blocks: jax.Array) -> Any:
+        """The inverse, whole on every device."""
+        row, column = np.indices(2 * self.whole[:1])
+        number = column - row // self.share * self.share + self.reach  # among those at hand
+        place = (..., row, np.clip(number, 0, blocks.shape[-1] - 1))
+        if checks.is_traced(blocks):
+            return jnp.where(self._far, 0, blocks[place])
+        return np.where(self._far, 0, runtime.to_host(blocks)[place])
+
+    @property
+    def _far(self) -> np.ndarray:
+        """Which pairs of channels must not be coupled."""
+        row, column = np.indices(2 * self.whole[:1])
+        return np.abs(row - column) > self.reach
+
+    def coupled(self, function: Any, blocks: Any, psi: jax.Array, *shared: Any) -> jax.Array:
+        """function(own rows of matrices, ψ of the channels at hand, *shared) on each device."""
+        mine = PartitionSpec(self.axis)
+        specs = (mine, PartitionSpec(None, self.axis), *(PartitionSpec() for _ in shared))
+
+        def local(rows, blocks, *shared):
+            return function(blocks, self.widened(rows, self.reach), *shared)
+
+        spread = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=mine)
+        return spread(psi, blocks, *shared)
+
+    def across(self, function: Any, psi: jax.Array, values: jax.Array, *shared: Any) -> jax.Array:
+        """function(all channels of some columns, their values, *shared) on each device, by an
+        all-to-all before it and one after; ψ is (channels, …, n), and there are n `values`."""
+        values = jnp.pad(values, (0, self.turned_length - self.whole[1]))
+        mine = PartitionSpec(self.axis)
+        specs = (mine, mine, *(PartitionSpec() for _ in shared))
+
+        def local(part, values, *shared):
+            columns = jnp.moveaxis(self.turn(jnp.moveaxis(part, -1, 1)), 1, -1)
+            columns = function(columns, values, *shared)
+            return jnp.moveaxis(self.turn_back(jnp.moveaxis(columns, -1, 1)), 1, -1)
+
+        spread = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=mine)
+        return spread(psi, values, *shared)

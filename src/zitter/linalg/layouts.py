@@ -115,11 +115,55 @@ class Layout(eqx.Module):
 
         return call
 
-    def from_neighbor(self, step: int, rows: jax.Array) -> jax.Array:
-        """What the device above (1) or below (−1) gives; zero at the ends of the chain."""
-        ends = range(1, self.devices)
-        pairs = [(d, d - 1) if step == 1 else (d - 1, d) for d in ends]
+    def require_halo(self, p: int, reason: str) -> None:
+        """Refuse parts thinner than the p rows that a neighbor asks for."""
+        if self.share < p:
+            n = self.whole[0]
+            most = max(d for d in range(1, n + 1) if -(-n // d) >= p)
+            raise checks.InputError(
+                f"mesh.{self.axis}",
+                f"must be at most {most} for {reason} and {n} {self.unit}, but is {self.devices}",
+            )
+
+    # Inside a mapped function: what goes from device to device.
+
+    def from_neighbor(self, step: int, rows: jax.Array, ring: bool = False) -> jax.Array:
+        """What the device above (1) or below (−1) gives; zero at the ends of the chain, unless it
+        is a ring."""
+        last = self.devices - 1
+        pairs = [(d + 1, d) for d in range(last)] + ([(0, last)] if ring else [])
+        pairs = pairs if step == 1 else [(to, come) for come, to in pairs]
         return jax.lax.ppermute(rows, self.axis, pairs)
+
+    def widened(self, part: jax.Array, p: int, ring: bool = False) -> jax.Array:
+        """A part with p rows more on both sides, from the neighbors."""
+        before = self.from_neighbor(-1, part[-p:], ring)
+        after = self.from_neighbor(1, part[:p], ring)
+        return jnp.concatenate([before, part, after])
+
+    def turn(self, part: jax.Array) -> jax.Array:
+        """Some of the first axis and all of the second → all of the first, some of the second."""
+        part = _padded(part, 1, self.turned_length)
+        pieces = part.reshape(self.share, self.devices, -1, *part.shape[2:])
+        # What goes to one device lies together: the exchange itself then copies nothing.
+        pieces = self._exchanged(jnp.moveaxis(pieces, 1, 0))
+        return pieces.reshape(self.shape[0], *pieces.shape[2:])[: self.whole[0]]
+
+    def turn_back(self, part: jax.Array) -> jax.Array:
+        """The inverse of `turn`."""
+        part = _padded(part, 0, self.shape[0])
+        pieces = self._exchanged(part.reshape(self.devices, self.share, *part.shape[1:]))
+        pieces = jnp.moveaxis(pieces, 0, 1)
+        return pieces.reshape(self.share, -1, *part.shape[2:])[:, : self.whole[1]]
+
+    def _exchanged(self, pieces: jax.Array) -> jax.Array:
+        """One piece to each device, and one from each."""
+        return jax.lax.all_to_all(pieces, self.axis, 0, 0, tiled=True)
+
+    @property
+    def turned_length(self) -> int:
+        """The second axis, padded to be cut."""
+        return -(-self.whole[1] // self.devices) * self.devices
 
     def without_padding(self, part: jax.Array, halo: int = 0) -> jax.Array:
         """Zero in the rows that the array does not have, on every device; `halo` rows more on
@@ -133,3 +177,8 @@ class Layout(eqx.Module):
 def column(values: jax.Array, part: jax.Array) -> jax.Array:
     """One value for each row, shaped to broadcast."""
     return values.reshape(-1, *(1,) * (part.ndim - 1))
+
+
+def _padded(part: jax.Array, axis: int, length: int) -> jax.Array:
+    missing = length - part.shape[axis]
+    return jnp.pad(part, [(0, missing if a == axis else 0) for a in range(part.ndim)])

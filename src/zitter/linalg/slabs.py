@@ -20,7 +20,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from zitter import checks
 from zitter.linalg.layouts import Layout, column
 from zitter.runtime import placed
 
@@ -63,57 +62,22 @@ class Slabs(Layout):
         before, after = PartitionSpec(None, self.axis), PartitionSpec(self.axis)
         return self.mapped(transform, before, after)(phi, *shared)
 
-    def turn(self, slab: jax.Array) -> jax.Array:
-        """Some of the first axis and all of the second → all of the first, some of the second."""
-        slab = _padded(slab, 1, self._turned_rows)
-        parts = slab.reshape(self.share, self.devices, -1, *slab.shape[2:])
-        # What goes to one device lies together: the exchange itself then copies nothing.
-        parts = self._exchanged(jnp.moveaxis(parts, 1, 0))
-        return parts.reshape(self.shape[0], *parts.shape[2:])[: self.whole[0]]
-
-    def turn_back(self, slab: jax.Array) -> jax.Array:
-        slab = _padded(slab, 0, self.shape[0])
-        parts = self._exchanged(slab.reshape(self.devices, self.share, *slab.shape[1:]))
-        parts = jnp.moveaxis(parts, 0, 1)
-        return parts.reshape(self.share, -1, *slab.shape[2:])[:, : self.whole[1]]
-
-    def _exchanged(self, parts: jax.Array) -> jax.Array:
-        """One part to each device, and one from each."""
-        return jax.lax.all_to_all(parts, self.axis, 0, 0, tiled=True)
-
-    @property
-    def _turned_rows(self) -> int:
-        """The second axis, padded to be cut."""
-        return -(-self.whole[1] // self.devices) * self.devices
-
     def turned_row(self, row: jax.Array, axis: int) -> jax.Array:
         """Values along one axis, as long as that axis is after `forward`."""
-        if axis != 1 or self._turned_rows == self.whole[1]:
+        if axis != 1 or self.turned_length == self.whole[1]:
             return row
-        row = jnp.pad(row, (0, self._turned_rows - self.whole[1]), mode="edge")
+        row = jnp.pad(row, (0, self.turned_length - self.whole[1]), mode="edge")
         return placed(row, NamedSharding(self.mesh, PartitionSpec()))  # short: whole everywhere
 
     # Differences.
 
     def check_halo(self, p: int) -> None:
         """Refuse slabs thinner than the planes that a neighbour asks for."""
-        if self.share < p:
-            n = self.whole[0]
-            most = max(d for d in range(1, n + 1) if -(-n // d) >= p)
-            raise checks.InputError(
-                f"mesh.{self.axis}",
-                f"must be at most {most} for differences over {p} points on both sides and {n} "
-                f"points along the first axis, but is {self.devices}",
-            )
+        self.require_halo(p, f"differences over {p} points on both sides")
 
     def with_halo(self, slab: jax.Array, p: int, periodic: bool) -> jax.Array:
         """A slab with p planes more on both sides: zeros beyond walls, or the other end."""
-        last, ring = self.devices - 1, periodic and self.exact
-        up = [(d, d + 1) for d in range(last)] + ([(last, 0)] if ring else [])
-        down = [(d + 1, d) for d in range(last)] + ([(0, last)] if ring else [])
-        before = jax.lax.ppermute(slab[-p:], self.axis, up)
-        after = jax.lax.ppermute(slab[:p], self.axis, down)
-        wide = jnp.concatenate([before, slab, after])
+        wide = self.widened(slab, p, ring=periodic and self.exact)
         return self._wrapped(wide, slab, p) if periodic and not self.exact else wide
 
     def _wrapped(self, wide: jax.Array, slab: jax.Array, p: int) -> jax.Array:
@@ -128,8 +92,3 @@ class Slabs(Layout):
         found = jnp.where(rows < 0, rows + 2 * p, rows - n)  # −p … −1 are the last p of the ends
         outside = (rows < 0) | ((rows >= n) & (rows < n + p))
         return jnp.where(column(outside, slab), planes[jnp.clip(found, 0, 2 * p - 1)], wide)
-
-
-def _padded(slab: jax.Array, axis: int, length: int) -> jax.Array:
-    missing = length - slab.shape[axis]
-    return jnp.pad(slab, [(0, missing if a == axis else 0) for a in range(slab.ndim)])

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
+from jax.sharding import Mesh
 
 from zitter import checks
 from zitter.bases import angular
@@ -27,6 +28,7 @@ from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge, LastL
 from zitter.bases.places import Places
 from zitter.bases.spherical import box, channels, measuring, operators
+from zitter.bases.spherical.divided import DividedSphericalBasis
 from zitter.bases.spherical.edges import Wall
 from zitter.bases.spherical.implicit import RadialResolvents
 from zitter.bases.spherical.split import angular_split
@@ -34,6 +36,7 @@ from zitter.bases.split import LightSplit
 from zitter.linalg.bands import banded_product, sparse_bands
 from zitter.linalg.base import Operator
 from zitter.linalg.blocks import RadialBlocks
+from zitter.linalg.chain import Chain
 from zitter.linalg.pairs import times_rows
 from zitter.linalg.resolvents import Resolvents
 from zitter.linalg.sums import partition
@@ -189,6 +192,18 @@ class SphericalBasis(Basis):
 
     def box_errors(self, operator, energies, states):
         return box.box_errors(self, operator, energies, states)
+
+    # Devices.
+
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        return ("l",)
+
+    def divided(self, mesh: Mesh) -> DividedSphericalBasis:
+        """Between values of l; of all m, between channels whose couplings reach the next device
+        and no other."""
+        reach = 2 * self.lmax + 1 if self.m == "all" else 1
+        return DividedSphericalBasis(self, Chain(self.shape, mesh, reach=reach))
 
     # Spectra.
 

@@ -8,7 +8,7 @@ with the angular matrices of `SphericalBasis.direction`.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +18,31 @@ from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.blocks import AngularCoupling, RadialBlocks
+from zitter.linalg.chain import Chain
 from zitter.linalg.sums import add
 
 if TYPE_CHECKING:
     from zitter.bases.spherical.basis import SphericalBasis
+
+
+class Angles(Protocol):
+    """Radial functions times harmonics, on one device or on many."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def radial(self) -> RadialBSplines: ...
+
+    @property
+    def complex_scaled(self) -> bool: ...
+
+    @property
+    def directions(self) -> tuple[int, ...]: ...
+
+    def direction(self, component: int) -> tuple[complex, Any, Any]:
+        """(f, N, K) of `SphericalBasis.direction`."""
+        ...
 
 
 @functools.lru_cache(maxsize=64)
@@ -42,7 +63,7 @@ def radial_bands(radial: RadialBSplines, kind: str, edge: float = 0.0) -> np.nda
         return np.asarray(bands)
 
 
-def radial_blocks(basis: SphericalBasis, bands: Any, hermitian: bool = True) -> RadialBlocks:
+def radial_blocks(basis: Angles, bands: Any, hermitian: bool = True) -> RadialBlocks:
     """The same radial matrix in each channel, or one for each."""
     full = jnp.broadcast_to(bands, (basis.shape[0], *jnp.shape(bands)[-2:]))
     return RadialBlocks(full, hermitian and not basis.complex_scaled)
@@ -69,28 +90,29 @@ def check_finite(values: Any) -> None:
         raise checks.InputError("potential", "must be finite for 0 < r ≤ rmax, but is not")
 
 
-def position(basis: SphericalBasis, unit: Any) -> Operator:
+def position(basis: Angles, unit: Any, layout: Chain | None = None) -> Operator:
     """u·r."""
     bands = jnp.asarray(radial_bands(basis.radial, "r"))[None]
     return add(
-        AngularCoupling(bands, u * N[None], phase, not basis.complex_scaled)
+        AngularCoupling(bands, u * N[None], phase, not basis.complex_scaled, layout)
         for u, phase, N, _ in _directions(basis, unit)
     )
 
 
-def momentum(basis: SphericalBasis, unit: Any) -> Operator:
+def momentum(basis: Angles, unit: Any, layout: Chain | None = None) -> Operator:
     """u·p = −i u·∇."""
     if basis.radial.outer == "free":
         raise Unsupported('momentum needs splines that vanish at rmax: outer = "zero"')
     bands = jnp.stack([radial_bands(basis.radial, kind) for kind in ("d/dr", "1/r")])
+    hermitian = not basis.complex_scaled
     return add(
-        AngularCoupling(bands, u * np.stack([N, K]), -1j * phase, not basis.complex_scaled)
+        AngularCoupling(bands, u * jnp.stack([N, K]), -1j * phase, hermitian, layout)
         for u, phase, N, K in _directions(basis, unit)
     )
 
 
-def _directions(basis: SphericalBasis, unit: Any) -> list[tuple[float, complex, Any, Any]]:
-    if basis.m != "all":
+def _directions(basis: Angles, unit: Any) -> list[tuple[float, complex, Any, Any]]:
+    if basis.directions == (2,):
         require_along_z(unit)
     return [(u, *basis.direction(c)) for c, u in enumerate(np.asarray(unit, float)) if u != 0]
 
@@ -103,7 +125,7 @@ def require_along_z(unit: Any) -> None:
         )
 
 
-def sphere(basis: SphericalBasis, radius: float) -> RadialBlocks:
+def sphere(basis: Angles, radius: float) -> RadialBlocks:
     """1 within a sphere; its radius is moved to the nearest knot."""
     bands = radial_bands(basis.radial, "within", nearest_knot(basis.radial, radius))
     return radial_blocks(basis, jnp.asarray(bands))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,15 +18,14 @@ import numpy as np
 import scipy.linalg
 
 from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.spherical.operators import Angles
 from zitter.bases.split import NEEDS_LENGTH_GAUGE, LightSplit
 from zitter.linalg.bands import host_dense
 from zitter.linalg.base import Operator, Unsupported, real_like
 from zitter.linalg.blocks import AngularCoupling, RadialBlocks
+from zitter.linalg.chain import Chain
 from zitter.linalg.radial_solver import RadialSolver
 from zitter.linalg.sums import parts_of
-
-if TYPE_CHECKING:
-    from zitter.bases.spherical.basis import SphericalBasis
 
 
 class Angle(eqx.Module):
@@ -45,10 +44,11 @@ class AngularKicks(LightSplit):
     backward: jax.Array
     matrices: tuple[jax.Array, ...]  # n of each direction, in double precision
     angles: tuple[Angle, ...] | None  # their eigenvectors, once `ready`
+    layout: Chain | None  # of channels on many devices
 
     def ready(self):
         angles = tuple(_angle(matrix, self.points.dtype) for matrix in self.matrices)
-        return AngularKicks(self.points, self.forward, self.backward, (), angles)
+        return AngularKicks(self.points, self.forward, self.backward, (), angles, self.layout)
 
     def enter(self, psi):
         return _radial(self.forward.T, jnp.stack([jnp.real(psi), jnp.imag(psi)], axis=1))
@@ -59,14 +59,11 @@ class AngularKicks(LightSplit):
 
     def kick(self, psi, angles, order):
         assert self.angles is not None
-        for angle, theta in list(zip(self.angles, angles, strict=True))[::order]:
-            turn = (real_like(theta, psi) * angle.values)[:, None] * self.points
-            cosine, sine = jnp.cos(turn), jnp.sin(turn)
-            mixed = _angular(angle.vectors.conj().T, psi)
-            real, imaginary = mixed[:, 0], mixed[:, 1]
-            turned = [cosine * real + sine * imaginary, cosine * imaginary - sine * real]
-            psi = _angular(angle.vectors, jnp.stack(turned, axis=1))
-        return psi
+        kicks = tuple(zip(self.angles, (real_like(a, psi) for a in angles), strict=True))[::order]
+        if self.layout is None:
+            return _kicked(psi, self.points, kicks)
+        # All channels of a radius are wanted together.
+        return self.layout.across(_kicked, psi, self.points, kicks)
 
     def cayley(self, family, solver, z, psi):
         assert isinstance(solver, RadialSolver)
@@ -75,7 +72,7 @@ class AngularKicks(LightSplit):
 
 
 def angular_split(
-    basis: SphericalBasis, atom: Operator, lights: Sequence[Operator]
+    basis: Angles, atom: Operator, lights: Sequence[Operator], layout: Chain | None = None
 ) -> AngularKicks:
     """The kicks, or `Unsupported` with the reason why there are none."""
     if basis.complex_scaled:
@@ -91,7 +88,7 @@ def angular_split(
     matrices = tuple(_angular_matrix(light) for light in lights)
     dtype = jnp.finfo(atom.dtype).dtype
     points, forward, backward = (jnp.asarray(x, dtype) for x in _eigenvectors(basis.radial))
-    return AngularKicks(points, forward, backward, matrices, None)
+    return AngularKicks(points, forward, backward, matrices, None, layout)
 
 
 @functools.lru_cache(maxsize=8)
@@ -102,6 +99,18 @@ def _eigenvectors(radial: RadialBSplines) -> tuple[np.ndarray, np.ndarray, np.nd
     overlap = host_dense(radial.overlap)
     points, vectors = scipy.linalg.eigh(r, overlap)
     return points, (overlap @ vectors).T, vectors
+
+
+def _kicked(psi: jax.Array, points: jax.Array, kicks: Sequence[tuple[Angle, Any]]) -> jax.Array:
+    """Π e^{−iθ r n} ψ of all channels at some radii."""
+    for angle, theta in kicks:
+        turn = (theta * angle.values)[:, None] * points
+        cosine, sine = jnp.cos(turn), jnp.sin(turn)
+        mixed = _angular(angle.vectors.conj().T, psi)
+        real, imaginary = mixed[:, 0], mixed[:, 1]
+        turned = [cosine * real + sine * imaginary, cosine * imaginary - sine * real]
+        psi = _angular(angle.vectors, jnp.stack(turned, axis=1))
+    return psi
 
 
 def _radial(matrix: jax.Array, psi: jax.Array) -> jax.Array:
@@ -124,7 +133,7 @@ def _angular_matrix(light: Operator) -> jax.Array:
         if not isinstance(part, AngularCoupling) or len(part.bands) != 1:
             raise Unsupported(NEEDS_LENGTH_GAUGE)
         factor = part.phase if part.phase.imag else part.phase.real
-        matrix = matrix + factor * part.angular[0].astype(jnp.float64)
+        matrix = matrix + factor * part.angular_matrices()[0].astype(jnp.float64)
     return matrix
 
 
