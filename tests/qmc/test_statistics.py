@@ -17,7 +17,7 @@ def autoregressive(n: int, a: float, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=n) * math.sqrt(1 - a * a)
     noise[0] = rng.normal()
-    return scipy.signal.lfilter([1.0], [1.0, -a], noise)
+    return np.asarray(scipy.signal.lfilter([1.0], [1.0, -a], noise))
 
 
 @pytest.mark.parametrize("a", [0.0, 0.5, 0.9])

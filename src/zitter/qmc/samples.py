@@ -43,11 +43,12 @@ MEASURED = {
     "dipole_moment": "bohr",
     "forces": "hartree/bohr",
 }
-# What says where the values on a grid are: their dimensions.
+# What goes with values: where those on a grid are, and of what kind. Their dimensions.
 GRID = {
     "origin": ("component",),
     "steps": ("axis", "component"),
     "nuclei": ("nucleus", "charge_and_position"),
+    "subtract_mean": (),
 }
 
 
