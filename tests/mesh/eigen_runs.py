@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import zitter as zt
 from mesh import devices
+from mesh.halves import in_halves
 from zitter import runtime
 from zitter.linalg.blocks import DipoleBlocks
 from zitter.linalg.chain import Chain
@@ -20,7 +23,8 @@ METHODS = {
 
 
 def main(what: str, *arguments):
-    return {"runs": runs, "programs": programs}[what](*arguments)
+    table = {"runs": runs, "continued": continued, "programs": programs}
+    return table[what](*arguments)
 
 
 def runs(channels: int, counts: list[int], names: list[str]) -> dict:
@@ -45,7 +49,21 @@ def runs(channels: int, counts: list[int], names: list[str]) -> dict:
     return found
 
 
-def evolve(channels: int, gauge, method):
+def continued(channels: int, counts: list[list[int]], names: list[str]) -> dict:
+    """How far runs are whose second half has another number of devices."""
+    found = {}
+    for name in names:
+        run = functools.partial(evolve, channels, *METHODS[name])
+        zt.configure()
+        one = run()
+        for before, after in counts:
+            many = in_halves(run, {"l": before}, {"l": after})
+            error = np.max(np.abs(np.asarray(one.final) - np.asarray(many.final)))
+            found[f"{name} {before} {after}"] = float(error)
+    return found
+
+
+def evolve(channels: int, gauge, method, **options):
     n, numbers = 6, np.random.default_rng(0)
     energies = np.sort(numbers.standard_normal((channels, n)), axis=1)
     basis = zt.EigenBasis(energies, *0.2 * numbers.standard_normal((2, channels - 1, n, n)))
@@ -53,7 +71,7 @@ def evolve(channels: int, gauge, method):
     H = zt.discretize(zt.Model([zt.FieldFree(), gauge(pulse)]), basis)
     states = jnp.stack([basis.state(0), basis.state(1)])
     watched = [zt.Norm(), zt.Energy(), zt.Dipole(), zt.Momentum(), zt.Populations(states)]
-    return zt.evolve(H, basis.state(0), (0.0, 0.5), 0.02, method, watched)
+    return zt.evolve(H, basis.state(0), (0.0, 0.5), 0.02, method, watched, **options)
 
 
 def programs(channels: int, n: int, counts: list[int]) -> list[dict]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import math
-import tempfile
 from typing import Any
-from unittest import mock
 
 import equinox as eqx
 import jax
@@ -15,7 +13,8 @@ import numpy as np
 
 import zitter as zt
 from mesh import devices
-from zitter import checkpoints, loop
+from mesh.halves import in_halves
+from zitter import loop
 from zitter.solve import course, evolution
 
 METHODS = {
@@ -124,40 +123,17 @@ def evolve(lmax: int, m: Any, gauge, method, few: bool = False, **options):
     return run
 
 
-def continued(names: list[str], counts: list[int]) -> dict:
-    """A run in two halves, the second on another number of devices."""
+def continued(names: list[str], counts: list[list[int]]) -> dict:
+    """Runs whose second half has another number of devices."""
     found = {}
     for name in names:
+        run = functools.partial(evolve, 6, 0, *METHODS[name], few=True)
         zt.configure()
-        one = evolve(6, 0, *METHODS[name], few=True)
-        for before in counts:
-            for after in counts:
-                if before == after:
-                    continue
-                with tempfile.TemporaryDirectory() as folder:
-                    many = halves(name, folder, before, after)
-                found[f"{name} {before} {after}"] = distance(one, many)
+        one = run()
+        for before, after in counts:
+            many = in_halves(run, {"l": before}, {"l": after})
+            found[f"{name} {before} {after}"] = distance(one, many)
     return found
-
-
-def halves(name: str, folder: str, before: int, after: int):
-    save, saved = checkpoints.Checkpoint.save, []
-
-    def save_and_stop(*arguments):
-        """As if the run had been ended just after its first checkpoint."""
-        save(*arguments)
-        saved.append(arguments[1])
-        raise loop.Interrupted("stopped")
-
-    zt.configure(mesh={"l": before})
-    with (
-        mock.patch.object(checkpoints.Checkpoint, "save", save_and_stop),
-        contextlib.suppress(loop.Interrupted),
-    ):
-        evolve(6, 0, *METHODS[name], few=True, checkpoint=folder, checkpoint_every=1e-9)
-    assert saved == [1], saved
-    zt.configure(mesh={"l": after})
-    return evolve(6, 0, *METHODS[name], few=True, checkpoint=folder, resume=True)
 
 
 def programs(lmax: int, splines: int, counts: list[int], names: list[str]) -> list[dict]:

@@ -19,6 +19,16 @@ def test_blocks_by_l_give_the_same_runs():
 
 
 @pytest.mark.multiprocess
+def test_a_run_goes_on_with_another_number_of_devices():
+    """13 channels are padded to 14 on two devices, and to 15 on three; so are factors."""
+    counts, names = [[2, 1], [3, 2], [1, 3]], ["crank-nicolson"]
+    found = devices.run("eigen_runs", 3, "continued", 13, counts, names)
+    assert len(found) == 3
+    for run, error in found.items():
+        assert error < 1e-12, run
+
+
+@pytest.mark.multiprocess
 def test_a_product_sends_two_rows_and_its_memory_falls_with_the_devices():
     """l ≤ 23 with 640 states each: 75 MB of blocks."""
     n, channels = 640, 24

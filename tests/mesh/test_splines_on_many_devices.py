@@ -51,9 +51,10 @@ def test_light_that_couples_every_m():
 @pytest.mark.multiprocess
 @pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_devices():
-    """Seven channels are padded to 8 on two and on four devices, to 9 on three."""
-    found = devices.run("spherical_runs", 4, "continued", ["split", "length"], [1, 3, 4])
-    assert len(found) == 12
+    """Seven channels are padded to 8 on four devices, to 9 on three."""
+    counts, names = [[3, 1], [1, 4], [3, 4]], ["split", "length", "collocation"]
+    found = devices.run("spherical_runs", 4, "continued", names, counts)
+    assert len(found) == 9
     assert all(error < ROUNDING for error in found.values()), found
 
 
@@ -62,8 +63,8 @@ def test_a_run_goes_on_with_another_number_of_devices():
 def test_an_implicit_step_sends_two_rows_for_each_product_and_sums_of_a_few_numbers():
     """24 channels of 60 splines. Plain iteration and BiCGSTAB hold one product each; the last l,
     watched at each record, is one row more."""
-    n = 60
-    for row in devices.run("spherical_runs", 8, "programs", 23, n, [2, 8], ["length", "velocity"]):
+    n, names = 60, ["length", "velocity", "collocation"]
+    for row in devices.run("spherical_runs", 8, "programs", 23, n, [2, 8], names):
         permutes = [size for kind, size in row["collectives"] if kind == "collective-permute"]
         sums = [size for kind, size in row["collectives"] if kind == "all-reduce"]
         assert permutes == [16 * n] * 4, row

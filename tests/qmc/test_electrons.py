@@ -171,3 +171,16 @@ def test_the_page_on_ones_own_wave_function_runs():
     assert exact.variance < 1e-14
     assert walled.energy > 2.0
     assert walled.estimate("wall").mean > 0
+
+
+def test_radial_densities_stay_inside_the_cell():
+    """Beyond, the nearest images do not fill a shell."""
+    gas = ElectronGas(14, 1.0)
+    with pytest.raises(checks.InputError, match=r"estimators\.rmax: must be at most 1\.94"):
+        RadialDensity(5.0, 10).prepare(gas)
+    RadialDensity(1.9, 10).prepare(gas)
+
+
+def test_two_nuclei_at_one_place_are_refused():
+    with pytest.raises(checks.InputError, match="must be at different places"):
+        Electrons((1, 1), [Nucleus(1), Nucleus(1)])

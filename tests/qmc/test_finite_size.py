@@ -10,7 +10,9 @@ import pytest
 
 from zitter import checks
 from zitter.qmc import (
+    Crystal,
     ElectronGas,
+    Nucleus,
     Samples,
     SlaterJastrow,
     StructureFactor,
@@ -124,3 +126,15 @@ def test_runs_that_do_not_fit():
         average_runs([a, samples()], weights=[1, -1])
     with pytest.raises(checks.InputError, match="same structure_factor"):
         average_runs([samples(structure=structure(0.3, 0.0)), a])
+
+
+def test_a_crystal_needs_fluctuations_alone():
+    cell = np.diag([4.0, 4.0, 4.0])
+    crystal = Crystal(cell, [Nucleus(1, [0, 0, 0]), Nucleus(1, [0, 0, 1.4])], (1, 1))
+    found = structure(0.3, 0.1, 0.01)
+    with pytest.raises(checks.InputError, match=r"StructureFactor\(subtract_mean=True\)"):
+        finite_size(samples(structure=found, divisor=1), crystal)
+    told = finite_size(
+        samples(structure=found | {"subtract_mean": np.ones(())}, divisor=1), crystal
+    )
+    assert "1/α₀ = 0 as in a metal" in str(told)

@@ -60,6 +60,30 @@ def test_systems_have_the_electrons_and_nuclei():
     assert psi.system.nuclei.bare.all()
 
 
+def test_orbitals_of_two_spins_in_a_nonlocal_potential():
+    """Unrestricted orbitals: electrons of both spins are mapped over, each with its own set."""
+    out = zt.qmc.vmc(zt.qmc.from_pyscf(chkfile("carbon-uhf")), walkers=128, blocks=60, seed=1)
+    assert out.energy_error < 0.03
+    assert agrees(out, NUMBERS["carbon-uhf"])
+
+
+def live(name: str, **more: Any) -> types.SimpleNamespace:
+    """An object with the attributes that PySCF's have."""
+    with h5py.File(chkfile(name)) as file:
+        contents: Any = file
+        text = contents["mol"][()].decode()
+        group = {key: item[()] for key, item in contents["scf"].items()}
+    return types.SimpleNamespace(mol=types.SimpleNamespace(dumps=lambda: text), **group, **more)
+
+
+def test_what_is_no_mean_field_is_refused_and_what_has_not_converged_told():
+    assert "must be a mean field or CASSCF" in refused(live("h2", _scf=object()))
+    with pytest.warns(UserWarning, match="has not converged"):
+        zt.qmc.from_pyscf(live("h2", converged=False))
+    with pytest.warns(UserWarning, match="those of X2C"):
+        zt.qmc.from_pyscf(live("h2", with_x2c=True))
+
+
 def pseudopotentials(name) -> list[Any]:
     return list(zt.qmc.from_pyscf(chkfile(name)).system.nuclei.pseudopotentials)
 
@@ -80,12 +104,7 @@ def test_pseudopotentials_come_with_the_orbitals():
 @pytest.mark.parametrize("name", ["lithium-uhf", "carbon-rohf"])
 def test_an_object_and_its_chkfile_give_the_same(name):
     """An object needs what PySCF's have: mol.dumps(), mo_coeff and mo_occ."""
-    with h5py.File(chkfile(name)) as file:
-        contents: Any = file
-        text = contents["mol"][()].decode()
-        group = {key: item[()] for key, item in contents["scf"].items()}
-    live = types.SimpleNamespace(mol=types.SimpleNamespace(dumps=lambda: text), **group)
-    both = [zt.qmc.from_pyscf(source, cusp=False) for source in (live, chkfile(name))]
+    both = [zt.qmc.from_pyscf(source, cusp=False) for source in (live(name), chkfile(name))]
     for psi in both:
         log, _ = against_samples(psi, name)
         np.testing.assert_allclose(log, 0, atol=1e-8)

@@ -17,7 +17,7 @@ def autoregressive(n: int, a: float, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=n) * math.sqrt(1 - a * a)
     noise[0] = rng.normal()
-    return scipy.signal.lfilter([1.0], [1.0, -a], noise)
+    return np.asarray(scipy.signal.lfilter([1.0], [1.0, -a], noise))
 
 
 @pytest.mark.parametrize("a", [0.0, 0.5, 0.9])
@@ -52,6 +52,28 @@ def test_short_runs_have_honest_error_bars(n, a):
         estimate = reblock(x[equilibration(x) :])
         inside += abs(estimate.mean) < estimate.error
     assert 0.62 < inside / 600 < 0.78
+
+
+@pytest.mark.parametrize("blocks", [20, 60])
+def test_the_scatter_of_groups_knows_correlations_longer_than_the_run(blocks):
+    """256 walkers that forget in 20 blocks: reblocking cannot see that within 20."""
+    random, runs, walkers, a = np.random.default_rng(4), 1500, 256, 0.95
+    groups = statistics.group_count(walkers)
+    x = random.normal(size=(runs, walkers)) / np.sqrt(1 - a**2)
+    series = []
+    for _ in range(blocks):
+        x = a * x + random.normal(size=x.shape)
+        series.append(x.reshape(runs, groups, -1).mean(axis=2) / groups)
+    table, shares = np.array(series), np.full((blocks, groups), 1 / groups)
+    pulls, plain = [], []
+    for run in np.moveaxis(table, 1, 0):
+        residuals = statistics.group_residuals(run, shares, np.ones(blocks))
+        found = statistics.reblock(run.sum(axis=1))
+        plain.append(abs(found.mean) / found.error)
+        pulls.append(abs(found.mean) / statistics.with_groups(found, residuals).error)
+    inside = lambda p, k: np.mean(np.array(p) < k)  # noqa: E731
+    assert abs(inside(pulls, 1) - 0.683) < 0.05 and abs(inside(pulls, 2) - 0.954) < 0.03
+    assert inside(plain, 1) < 0.55  # which is why
 
 
 def test_few_blocks_have_students_error():

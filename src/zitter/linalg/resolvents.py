@@ -58,16 +58,18 @@ class Factors(Solver):
 
 
 class DiagonalResolvents(Resolvents):
-    """H₀ is a diagonal of energies and S is one."""
+    """H₀ is a diagonal of energies and S is one; zero where the basis has no state (`there`)."""
 
     energies: jax.Array
+    there: jax.Array | None = None
 
     @property
     def renewable(self) -> bool:
         return True
 
     def at(self, z):
-        return Factors(1 / (1 + z * self.energies))
+        factors = 1 / (1 + z * self.energies)
+        return Factors(factors if self.there is None else jnp.where(self.there, factors, 0))
 
 
 class BandedResolvents(Resolvents):

@@ -37,11 +37,13 @@ class FiniteSize:
     slope: float
     slope_error: float
     units: str
+    metal: bool = True  # 1/α₀ was taken to be 0
 
     def __str__(self) -> str:
         return (
             f"{with_error(self.energy, self.error)} {self.units}, "
             f"with ΔV = {self.potential:.6f} and ΔT = {self.kinetic:.6f}"
+            + (", 1/α₀ = 0 as in a metal" if self.metal else "")
         )
 
 
@@ -62,9 +64,13 @@ def finite_size(
     if samples.divisor is None:
         raise checks.InputError("samples", "must tell what energies are divided by, but do not")
     stars = checks.integer("stars", stars, 2)
+    if system.nuclei.count:
+        _check_fluctuations(samples, "samples")
     slope, slope_error = _slope(samples, stars, "samples")
     inverse0 = inverse0_error = 0.0
     if bare is not None:
+        if system.nuclei.count:
+            _check_fluctuations(bare, "bare")
         slope0, slope0_error = _slope(bare, stars, "bare")
         inverse0, inverse0_error = 1 / slope0, slope0_error / slope0**2
     density = system.electrons / float(cell.volume)
@@ -82,7 +88,16 @@ def finite_size(
         slope,
         slope_error,
         samples.units,
+        bare is None,
     )
+
+
+def _check_fluctuations(samples: Samples, key: str) -> None:
+    """Around nuclei the mean density has Bragg peaks, which are no fluctuation."""
+    if "subtract_mean" not in samples.estimators.get("structure_factor", {}):
+        raise checks.InputError(
+            key, "must hold a StructureFactor(subtract_mean=True) where there are nuclei"
+        )
 
 
 def _slope(samples: Samples, stars: int, key: str) -> tuple[float, float]:

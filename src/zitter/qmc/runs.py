@@ -15,7 +15,7 @@ from zitter.qmc import spread
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
-from zitter.qmc.statistics import equilibration
+from zitter.qmc.statistics import GROUPS, equilibration, group_residuals
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
 
@@ -162,7 +162,8 @@ class Run:
         divisor, units = self.psi.system.units
         records = {name: np.asarray(values) for name, values in records.items()}
         for name in records:
-            if name not in OTHERS and not any(name == e.name for e in self.estimators):
+            other = name in OTHERS or name == GROUPS + "weight"
+            if not other and not any(name == e.name for e in self.estimators):
                 records[name] = records[name] / divisor
         r = runtime.to_host(walkers.r)
         info = {
@@ -175,10 +176,24 @@ class Run:
             **runtime.describe_shares(self.shares()),
             "precision": self.precision,
         }
+        groups = {
+            name.removeprefix(GROUPS): records.pop(name)
+            for name in list(records)
+            if name.startswith(GROUPS)
+        }
         if self.twists is None:
             start = equilibration(records["energy"])
+            scatter = _scatter(groups, np.asarray(weights), start)
         else:
+            every = np.asarray(weights).reshape(len(weights), -1)
+            every = np.broadcast_to(every, records["energy"].shape)
             records, start, told = self.twists.average(records, np.asarray(weights))
+            parts = [
+                _scatter({name: v[:, t] for name, v in groups.items()}, every[:, t], start)
+                for t, row in enumerate(told["twists"][: every.shape[1]])
+                if row["energy"] is not None
+            ]
+            scatter = {name: np.mean([part[name] for part in parts], axis=0) for name in parts[0]}
             weights = np.ones(self.blocks)
             notes = [*info.pop("notes", []), *told.pop("notes")]
             info |= {**told, "notes": notes}
@@ -188,7 +203,19 @@ class Run:
             e.name: e.finalize(records.pop(e.name)[start:], weights[start:])
             for e in self.estimators
         }
-        return Samples(records, weights, start, units, info, measured, r, divisor=divisor)
+        return Samples(records, weights, start, units, info, measured, r, "", divisor, scatter)
+
+
+def _scatter(groups: dict[str, np.ndarray], weights: np.ndarray, start: int) -> dict[str, Any]:
+    """What each group of walkers adds to the deviation of a mean, for each part of the energy."""
+    if not groups:
+        return {}
+    shares = groups["weight"][start:]
+    return {
+        name: group_residuals(table[start:], shares, weights[start:])
+        for name, table in groups.items()
+        if name != "weight"
+    }
 
 
 def pair_dtype(precision: str | None) -> Any:

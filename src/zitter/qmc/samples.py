@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from zitter import checks, cube, io, tables
-from zitter.qmc.statistics import FEW_BLOCKS, Estimate, reblock, with_error
+from zitter.qmc.statistics import (
+    FEW_BLOCKS,
+    MANY_BLOCKS,
+    Estimate,
+    reblock,
+    with_error,
+    with_groups,
+)
 from zitter.results.base import Result
 
 # Traces that are not energies in the system's units: (unit, label).
@@ -36,12 +43,16 @@ MEASURED = {
     "dipole_moment": "bohr",
     "forces": "hartree/bohr",
 }
-# What says where the values on a grid are: their dimensions.
+# What goes with values: where those on a grid are, and of what kind. Their dimensions.
 GRID = {
     "origin": ("component",),
     "steps": ("axis", "component"),
     "nuclei": ("nucleus", "charge_and_position"),
+    "subtract_mean": (),
 }
+
+
+SCATTER = "scatter"  # ends the names of stored `scatter`
 
 
 @dataclasses.dataclass(repr=False)
@@ -53,6 +64,8 @@ class Samples(Result):
     (mean, error) over the coordinate x, or on a grid (rows of charge and spin); rows of forces are
     components. `divisor` is what
     energies of the whole system were divided by; files of earlier versions do not tell it (None).
+    `scatter[name]` is what each of some groups of walkers adds to the deviation of a mean; where
+    they are not known, or the run is long, error bars come from reblocking alone.
     """
 
     kind: ClassVar[str] = "monte carlo"
@@ -66,11 +79,16 @@ class Samples(Result):
     positions: np.ndarray | None = None
     input: str = ""
     divisor: int | None = None
+    scatter: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     def estimate(self, name: str = "energy") -> Estimate:
-        """Mean and reblocked error of one trace, over the blocks after equilibration."""
+        """Mean and error of one trace, over the blocks after equilibration."""
         kept = slice(self.start, None)
-        return reblock(self.traces[name][kept], self.weights[kept])
+        found = reblock(self.traces[name][kept], self.weights[kept])
+        residuals = self.scatter.get(name, np.zeros(0))
+        if len(residuals) < 2 or not 2 <= found.blocks < MANY_BLOCKS:
+            return found
+        return with_groups(found, residuals)
 
     @property
     def energy(self) -> float:
@@ -196,10 +214,12 @@ class Samples(Result):
             population = self.estimate("population")
             walkers = self.info["walkers"]
             lines.append(f"  {'population':<22} {population.mean:.1f} effective of {walkers}")
+        how = f"reblocked by {energy.block_length}"
+        if energy.groups:
+            how = f"errors by the scatter of {energy.groups} groups of walkers"
         lines += [
             f"  {'autocorrelation time':<22} {energy.autocorrelation_time:.2f} blocks",
-            f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, "
-            f"reblocked by {energy.block_length}",
+            f"  {'blocks':<22} {len(self.weights) - self.start} kept of {len(self.weights)}, {how}",
         ]
         told = tables.facts(self.info, ("method", "system", "notes", "twists"))
         lines += [f"  {key.replace('_', ' '):<22} {text}" for key, text in told.items()]
@@ -209,7 +229,7 @@ class Samples(Result):
             text = "left out" if found is None else with_error(found, row["error"])
             lines.append(f"  {f'twist ({shown})':<22} {text}")
         lines += [f"  note: {note}" for note in self.info.get("notes", [])]
-        if energy.blocks < FEW_BLOCKS:
+        if energy.blocks < FEW_BLOCKS and not energy.groups:
             lines.append(
                 f"  note: the error bar rests on {energy.blocks} stretches of the run only and is "
                 "itself uncertain: take more blocks"
@@ -235,6 +255,9 @@ class Samples(Result):
                 elif part in GRID:
                     unit = "a.u."
                 v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
+        for name, residuals in self.scatter.items():
+            label = f"{name.replace('_', ' ')}: what groups of walkers add to its deviation"
+            v[f"{name}__{SCATTER}"] = io.Variable(residuals, ("group",), self.units, label)
         if self.positions is not None:
             dims = ("walker", "component", "electron")
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
@@ -264,10 +287,12 @@ class Samples(Result):
         v.pop("block")
         positions = v.pop("positions").data if "positions" in v else None
         estimators: dict[str, dict[str, np.ndarray]] = {}
-        traces = {}
+        traces, scatter = {}, {}
         for name, item in v.items():
             owner, _, part = name.partition("__")
-            if part:
+            if part == SCATTER:
+                scatter[owner] = item.data
+            elif part:
                 estimators.setdefault(owner, {})[part] = item.data
             else:
                 traces[name] = item.data
@@ -281,6 +306,7 @@ class Samples(Result):
             positions,
             str(data.attributes.get("input", "")),
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
+            scatter,
         )
 
 

@@ -152,15 +152,41 @@ def exact_sum(values: Any) -> Any:
     x = s(h + l 2⁻⁴⁰) with integers h and l of 40 bits and s of the largest number: sums of integers
     are exact. Devices exchange their largest number, and then their sums.
     """
+    whole, power = _whole(values)
+    return _number(jnp.sum(whole, axis=0), power)
+
+
+def exact_group_sums(values: Any, groups: int) -> tuple[Any, Any]:
+    """(`exact_sum` of a table (walkers, …), the same of each of so many `groups` of neighbors)."""
+    count = values.shape[0]
+    whole, power = _whole(values)
+    group = jnp.arange(count) * groups // count
+
+    def local(_, each):
+        numbers, own = each
+        return jax.ops.segment_sum(numbers, own, groups, indices_are_sorted=True)
+
+    sums = over_walkers(local, None, (whole, group), total=True)
+    return _number(jnp.sum(sums, axis=0), power), _number(sums, power)
+
+
+def _whole(values: Any) -> tuple[Any, Any]:
+    """(h and l of each number, as (walkers, 2, …), the exponent of s or none where not finite)."""
     largest = jnp.max(jnp.where(jnp.isfinite(values), jnp.abs(values), jnp.inf), axis=0)
     finite = jnp.isfinite(largest)
     power = jnp.maximum(jnp.frexp(jnp.where(finite, largest, 0.0))[1], -900)
     scaled = jnp.where(finite, values, 0.0) * jnp.ldexp(1.0, BITS - power)
     high = jnp.round(scaled)
     low = jnp.round((scaled - high) * 2.0**BITS)
-    both = jnp.stack([high, low]).astype(jnp.int64)
-    high, low = jnp.sum(both, axis=1).astype(jnp.float64)
-    total = (high + low * 2.0**-BITS) * jnp.ldexp(1.0, power - BITS)
+    return jnp.stack([high, low], axis=1).astype(jnp.int64), jnp.where(finite, power, 2**30)
+
+
+def _number(sums: Any, power: Any) -> Any:
+    """Back from the integers (…, 2, …) of `_whole`, summed over walkers."""
+    axis = sums.ndim - power.ndim - 1
+    high, low = jnp.moveaxis(sums, axis, 0).astype(jnp.float64)
+    finite = power < 2**30
+    total = (high + low * 2.0**-BITS) * jnp.ldexp(1.0, jnp.where(finite, power, 0) - BITS)
     return jnp.where(finite, total, jnp.nan)
 
 

@@ -18,6 +18,7 @@ from zitter.bases.spherical.edges import Wall
 from zitter.linalg.base import Operator
 from zitter.linalg.chain import Chain
 from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.resolvents import DiagonalResolvents, Resolvents
 from zitter.linalg.sums import partition
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class DividedEigenBasis(DividedBasis):
 
     def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
         return partition(operator, lambda part: isinstance(part, Diagonal))
+
+    def resolvents(self, operator: Operator) -> Resolvents:
+        """Zero in the padding, so that a run can be continued on another number of devices."""
+        assert isinstance(operator, Diagonal)
+        return DiagonalResolvents(operator.full(), jnp.asarray(self.l >= 0)[:, None])
 
     # Measuring.
 

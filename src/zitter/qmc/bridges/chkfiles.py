@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,23 @@ def _of_object(source: Any) -> Tables:
             "file",
             "must be a chkfile, or a mean field or CASSCF object of PySCF, "
             f"but is {checks.with_article(type(source).__name__)}",
+        )
+    reference = getattr(source, "_scf", None)
+    if reference is not None and getattr(source, "ncas", None) is None:
+        raise checks.InputError(
+            "file",
+            f"must be a mean field or CASSCF, but is {checks.with_article(type(source).__name__)}, "
+            "whose amplitudes make no list of determinants here: give its mean field",
+        )
+    if getattr(source, "converged", True) is False:
+        warnings.warn(
+            f"{type(source).__name__} has not converged: its orbitals are used as they are",
+            stacklevel=4,
+        )
+    if getattr(source, "with_x2c", None):
+        warnings.warn(
+            "the orbitals are those of X2C, but Monte Carlo has the nonrelativistic Hamiltonian",
+            stacklevel=4,
         )
     names = ("mo_coeff", "mo_occ", "mo_energy", "kpts", "ci", "ncas", "ncore", "nelecas")
     found = {name: getattr(source, name, None) for name in names}

@@ -238,7 +238,7 @@ class MultiSlater(Antisymmetric):
         return Proposal(ratio, after, (row, reference, share < DOUBTFUL))
 
     def ratios(self, opened, seat, points, dtype):
-        return self._values(points, seat.spin, dtype) @ self._column(opened, seat)[0]
+        return self._values(points, seat.spin, dtype, True) @ self._column(opened, seat)[0]
 
     def accept(self, opened, seat, proposal, accepted):
         row, reference, doubtful = proposal.news
@@ -258,9 +258,9 @@ class MultiSlater(Antisymmetric):
             return opened.W, None
         return self.excitations.column(opened.X, opened.weights, seat.spin, seat.place)
 
-    def _values(self, r: Any, spin: Any, dtype: Any) -> Any:
+    def _values(self, r: Any, spin: Any, dtype: Any, mapped: bool = False) -> Any:
         ask = lambda orbitals: orbitals.values(r, dtype)  # noqa: E731
-        found = self.orbitals.of_spin(ask, self.excitations.rows, spin)
+        found = self.orbitals.of_spin(ask, self.excitations.rows, spin, mapped)
         return found.astype(self.orbitals.dtype)
 
     def _slopes(self, r: Any, spin: Any, dtype: Any) -> tuple[Any, Any]:

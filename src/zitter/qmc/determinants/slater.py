@@ -112,10 +112,10 @@ class Slater(Antisymmetric):
     def block(self, spin: Any, first: Any, done: Any) -> Block:
         return block_of(self.spins, self.delay, spin, first, done)
 
-    def rows(self, r: Any, spin: Any, dtype: Any) -> Any:
+    def rows(self, r: Any, spin: Any, dtype: Any, mapped: bool = False) -> Any:
         """φ_j(r) of one spin as rows of A: (…, n)."""
         return self.orbitals.of_spin(
-            lambda orbitals: orbitals.values(r, dtype), self._as_rows, spin
+            lambda orbitals: orbitals.values(r, dtype), self._as_rows, spin, mapped
         )
 
     def rows_and_slopes(self, r: Any, spin: Any, dtype: Any) -> tuple[Any, Any]:
@@ -225,7 +225,7 @@ class Slater(Antisymmetric):
         return Proposal(ratio, after, row)
 
     def ratios(self, opened, seat, points, dtype):
-        rows = self.rows(points, seat.spin, dtype).astype(self.dtype)
+        rows = self.rows(points, seat.spin, dtype, mapped=True).astype(self.dtype)
         return rows @ self._column(opened, seat)
 
     def accept(self, opened, seat, proposal, accepted):

@@ -63,9 +63,17 @@ class SpinOrbitals(eqx.Module):
         return eqx.tree_at(lambda s: s.sets, self, sets)
 
     def of_spin(
-        self, evaluate: Callable[[Orbitals], Any], shaped: Callable[[Any, Any], Any], spin: Any
+        self,
+        evaluate: Callable[[Orbitals], Any],
+        shaped: Callable[[Any, Any], Any],
+        spin: Any,
+        mapped: bool = False,
     ) -> Any:
-        """shaped(values, spin) of what is evaluated of the orbitals of one spin, maybe traced."""
+        """shaped(values, spin) of what is evaluated of the orbitals of one spin, maybe traced.
+
+        Where this is `mapped` over electrons of both spins, both sets are evaluated: JAX would do
+        so as well, but its `cond` cannot then map functions that have a rule of their own for it.
+        """
         if len(self.sets) == 1:
             found = evaluate(self.sets[0])
             return jax.tree.map(lambda values: shaped(values, spin), found)
@@ -74,6 +82,8 @@ class SpinOrbitals(eqx.Module):
             rows = lambda values: shaped(values, number).astype(self.dtype)  # noqa: E731
             return lambda: jax.tree.map(rows, evaluate(self.sets[number]))
 
+        if mapped:
+            return jax.tree.map(lambda a, b: jnp.where(spin == 0, a, b), of(0)(), of(1)())
         return jax.lax.cond(spin == 0, of(0), of(1))
 
     def of_electrons(self, r: Any, evaluate: Callable[[Orbitals, Any], Any]) -> list[Any]:

@@ -34,6 +34,12 @@ class RadialDensity(Estimator):
         d = system.dimension
         center = np.zeros(d) if self.center is None else self.center
         checks.array("estimators.center", center, (d,))
+        if system.cell is not None and self.rmax > float(system.cell.inradius) * (1 + 1e-9):
+            raise checks.InputError(
+                "estimators.rmax",
+                f"must be at most {float(system.cell.inradius):.6g}, the radius of the sphere "
+                f"inside the cell around a point, but is {float(self.rmax):g}",
+            )
         edges = np.linspace(0, float(self.rmax), self.bins + 1)
         ball = 4 * np.pi / 3 if d == 3 else np.pi
         return _Shells(edges, ball * np.diff(edges**d), center)

@@ -62,7 +62,8 @@ class _Structure(Prepared):
             belongs = np.asarray(self.star)[:, None] == np.arange(max(self.star) + 1)
             blocks = series @ (belongs / belongs.sum(axis=0)) / self.electrons
         mean, error = average(blocks, weights)
-        return {"x": star_lengths(self.vectors, self.star), "mean": mean, "error": error}
+        told = {"x": star_lengths(self.vectors, self.star), "mean": mean, "error": error}
+        return told | ({"subtract_mean": np.ones(())} if self.subtract_mean else {})
 
 
 def star_means(values: Any, star: tuple[int, ...]) -> Any:

@@ -240,4 +240,6 @@ def _verdict(
         return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
     if idle:
         return best, f"nearly converged: samples see no gain in the last step ({told})"
+    if gain.value <= gain.error:
+        return best, f"undecided: the last step gained {told}; take more walkers or draws to tell"
     return best, f"still improving: the last step gained {told}; more iterations would gain more"

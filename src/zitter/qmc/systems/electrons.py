@@ -53,6 +53,10 @@ class Electrons(System):
         self.dimension = checks.choice("dimension", dimension, (2, 3))
         self.spins = both_spins(spins)
         self.all_nuclei = Nuclei(nuclei, dimension)
+        places = np.asarray(self.all_nuclei.positions)
+        apart = np.linalg.norm(places[:, None] - places[None, :], axis=-1)
+        if np.any(apart[np.triu_indices(len(places), 1)] < 1e-6):
+            raise checks.InputError("nuclei", "must be at different places, but two are at one")
         checks.listed("terms", terms, EnergyTerm)
         self.terms = tuple(terms)
         if not nuclei and not terms:

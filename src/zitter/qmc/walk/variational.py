@@ -18,7 +18,7 @@ from zitter.qmc.energies import EnergyTerm, local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
-from zitter.qmc.statistics import autocorrelation_time
+from zitter.qmc.statistics import GROUPS, autocorrelation_time, group_count
 from zitter.qmc.walk.near_nuclei import steps
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -237,15 +237,22 @@ def measure(psi, walkers, estimators, key, dtype) -> dict[str, Any]:
 def averaged(values: dict[str, Any], beside: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """(averages over walkers and the variance of the energy, sums of what is `beside` them).
 
-    The "weight" of walkers is beside the values.
+    The "weight" of walkers is beside the values. Shares of groups of walkers in weight and averages
+    go with the averages, for their error bars.
     """
     weights = beside["weight"]
-    shares = {("mean", name): weights * value for name, value in values.items()}
-    sums = spread.exact_sums(shares | beside)
+    columns = beside | {("mean", name): weights * value for name, value in values.items()}
+    table = jnp.stack([jnp.asarray(v, jnp.float64) for v in columns.values()], axis=1)
+    groups = group_count(len(weights))
+    found, of_groups = spread.exact_group_sums(table, groups)
+    sums = dict(zip(columns, found, strict=True))
     total = sums["weight"]
     record = {name: sums["mean", name] / total for name in values}
     deviation = values["energy"] - record["energy"]
-    return record | {"variance": spread.exact_sum(weights * deviation**2) / total}, sums
+    record["variance"] = spread.exact_sum(weights * deviation**2) / total
+    of_groups = dict(zip(columns, of_groups.T / total, strict=True))
+    record[GROUPS + "weight"] = of_groups["weight"]
+    return record | {GROUPS + name: of_groups["mean", name] for name in values}, sums
 
 
 def reduced(estimators: Sequence[Prepared], measured: dict[str, Any], shares: Any):
