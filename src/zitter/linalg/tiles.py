@@ -143,7 +143,9 @@ class Tiles(Matrices):
                 found[axis] = np.diff(ends).tolist()
         return found
 
-    def _map(self, function: Any, *specs: PartitionSpec, out: PartitionSpec | None = None) -> Any:
+    def _map(
+        self, function: Any, *specs: PartitionSpec | None, out: PartitionSpec | None = None
+    ) -> Any:
         out = self.spec if out is None else out
         return jax.shard_map(function, mesh=self.mesh, in_specs=specs, out_specs=out)
 
