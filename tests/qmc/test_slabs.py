@@ -157,7 +157,7 @@ def test_a_sheet_of_electrons_before_protons():
     crystal = Crystal(HEXAGONAL, [Nucleus(1)], (1, 0), cells=1)
     run = vmc(
         SlaterJastrow(crystal, orbitals=Sheet(a=a)),
-        walkers=64,
+        walkers=128,
         blocks=60,
         stride=4,
         equilibration=40,
