@@ -21,6 +21,7 @@ from common import arguments, finish, record
 NODE = 8
 NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
 LATENCIES = (10e-6, 20e-6)
+PORTIONS = 4  # of an exchange, as `Slabs` has them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,10 +58,11 @@ def shares(n: int) -> Callable[[int], float]:
 
 
 def all_to_all(amount: float, times: int = 1) -> Callable[[int], Traffic]:
-    """Every device sends an equal part of `amount`/D to every other."""
+    """Every device sends an equal part of `amount`/D to every other, in portions."""
 
     def traffic(D: int) -> Traffic:
-        return Traffic(times, times * amount / D * (D - 1) / D, max(0, D - NODE) / max(D - 1, 1))
+        sent = times * amount / D * (D - 1) / D
+        return Traffic(PORTIONS * times, sent, max(0, D - NODE) / max(D - 1, 1))
 
     return traffic
 

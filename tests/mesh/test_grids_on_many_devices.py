@@ -99,8 +99,9 @@ def test_a_split_step_exchanges_two_slabs_and_a_stencil_its_outermost_planes():
         kinds = [kind for kind, _ in row["collectives"]]
         if row["order"] == "spectral":
             turned = math.ceil(n1 / count) * count
+            # Each in four portions, one after another in a loop.
             assert kinds == ["all-to-all"] * 2
-            assert [size for _, size in row["collectives"]] == [16 * share * turned * n2] * 2
+            assert [size for _, size in row["collectives"]] == [16 * share * turned * n2 / 4] * 2
             continue
         plane = 16 * n1 * n2
         permutes = [size for kind, size in row["collectives"] if kind == "collective-permute"]
@@ -116,10 +117,9 @@ def test_a_split_step_exchanges_two_slabs_and_a_stencil_its_outermost_planes():
 def test_memory_of_a_step_falls_with_the_number_of_devices():
     """Only compiled, at 512³: 2 GiB for ψ alone.
 
-    On CPUs an all-to-all keeps what it sends and receives piece by piece, 0.9 slabs more than a
-    transform on one device; on two devices and more the memory falls as it should.
+    What an all-to-all sends and receives, a quarter of a slab at a time, comes on top.
     """
-    for order, extra in (("spectral", 1.27), (2, 1.02)):
+    for order, extra in (("spectral", 1.15), (2, 1.02)):
         one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [512, 512, 512], [order])
         for row in (two, *rows):
             assert 0.85 < two["bytes"] * 2 / row["bytes"] / row["devices"] < 1.15, row
@@ -128,10 +128,10 @@ def test_memory_of_a_step_falls_with_the_number_of_devices():
 
 @pytest.mark.multiprocess
 def test_the_memory_estimate_of_a_run_falls_with_the_number_of_devices():
-    """All of the loop: ψ before and after, V, and what a step needs. That is 4.5 states on one
-    device; on CPUs the exchanges take two slabs more, and no more on more devices.
+    """All of the loop: ψ before and after, V, and what a step needs, 4.5 states on one device.
+    Exchanges take no more than that, since transforms need the same room before and after.
     """
     one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [48, 40, 40], "run")
     for row in (two, *rows):
         assert 0.95 < two["bytes"] * 2 / row["bytes"] / row["devices"] < 1.05, row
-        assert row["bytes"] < 1.5 * one["bytes"] / row["devices"], row
+        assert 0.95 < row["bytes"] * row["devices"] / one["bytes"] < 1.15, row

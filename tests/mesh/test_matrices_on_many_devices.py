@@ -36,14 +36,13 @@ def test_exponentials_in_tiles_give_the_same_runs():
 def test_an_exponential_gathers_panels_and_its_memory_falls_with_the_devices():
     """Only compiled, at the 32 768 of the largest matrices: one takes 8 GiB.
 
-    On one device the exponential keeps 6 matrices, on many 7.5 tiles and the panels.
+    On one device the exponential keeps 6 matrices, on many as many tiles and the panels.
     """
     meshes = [{}, {"rows": 2}, {"rows": 2, "columns": 2}, {"rows": 2, "columns": 4}]
     one, *rows = devices.run("dense_runs", 8, "programs", 32768, meshes)
     assert one["collectives"] == []
     for row in rows:
-        assert 0.85 < rows[0]["bytes"] / row["bytes"] * 2 / row["devices"] < 1.15, row
-        assert row["bytes"] < 1.3 * one["bytes"] / row["devices"], row
+        assert 0.95 < row["bytes"] * row["devices"] / one["bytes"] < 1.15, row
         assert {kind for kind, _ in row["collectives"]} == {"all-gather"}, row
         # What is gathered at a time is a part of one tile.
         assert all(size <= row["tile"] / 8 for _, size in row["collectives"]), row

@@ -8,7 +8,8 @@ that sums over all coefficients are sums over the basis, and methods need not kn
 from __future__ import annotations
 
 import abc
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -26,6 +27,7 @@ class Layout(eqx.Module):
     whole: eqx.AbstractVar[tuple[int, ...]]
     mesh: eqx.AbstractVar[Mesh]
     axis: eqx.AbstractVar[str]
+    portions: ClassVar[int] = 1  # in which an array is turned, to save room
 
     @property
     def devices(self) -> int:
@@ -144,21 +146,46 @@ class Layout(eqx.Module):
     def turn(self, part: jax.Array) -> jax.Array:
         """Some of the first axis and all of the second → all of the first, some of the second."""
         part = _padded(part, 1, self.turned_length)
-        pieces = part.reshape(self.share, self.devices, -1, *part.shape[2:])
-        # What goes to one device lies together: the exchange itself then copies nothing.
-        pieces = self._exchanged(jnp.moveaxis(pieces, 1, 0))
-        return pieces.reshape(self.shape[0], *pieces.shape[2:])[: self.whole[0]]
+
+        def exchange(columns):
+            # What goes to one device lies together: the exchange itself then copies nothing.
+            pieces = jnp.moveaxis(columns.reshape(self.share, self.devices, -1), 1, 0)
+            return self._exchanged(pieces).reshape(self.shape[0], -1)
+
+        turned = self._in_portions(exchange, part.reshape(self.shape[0], -1))
+        return turned.reshape(self.shape[0], -1, *part.shape[2:])[: self.whole[0]]
 
     def turn_back(self, part: jax.Array) -> jax.Array:
         """The inverse of `turn`."""
         part = _padded(part, 0, self.shape[0])
-        pieces = self._exchanged(part.reshape(self.devices, self.share, *part.shape[1:]))
-        pieces = jnp.moveaxis(pieces, 0, 1)
-        return pieces.reshape(self.share, -1, *part.shape[2:])[:, : self.whole[1]]
+
+        def exchange(columns):
+            pieces = self._exchanged(columns.reshape(self.devices, self.share, -1))
+            return jnp.moveaxis(pieces, 0, 1).reshape(self.shape[0], -1)
+
+        turned = self._in_portions(exchange, part.reshape(self.shape[0], -1))
+        return turned.reshape(self.share, -1, *part.shape[2:])[:, : self.whole[1]]
 
     def _exchanged(self, pieces: jax.Array) -> jax.Array:
         """One piece to each device, and one from each."""
         return jax.lax.all_to_all(pieces, self.axis, 0, 0, tiled=True)
+
+    def _in_portions(self, exchange: Callable[..., jax.Array], columns: jax.Array) -> jax.Array:
+        """`exchange` of some columns after others, each put in the place of what went."""
+        portions = self.portions
+        if portions == 1:
+            return exchange(columns)
+        width, rest = divmod(columns.shape[1], portions)
+
+        def replaced(columns, first, width):
+            old = jax.lax.dynamic_slice_in_dim(columns, first, width, 1)
+            return jax.lax.dynamic_update_slice_in_dim(columns, exchange(old), first, 1)
+
+        if width:
+            columns = jax.lax.fori_loop(
+                0, portions, lambda j, columns: replaced(columns, j * width, width), columns
+            )
+        return replaced(columns, portions * width, rest) if rest else columns
 
     @property
     def turned_length(self) -> int:

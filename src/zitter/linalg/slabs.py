@@ -13,6 +13,7 @@ An all-to-all sends (D − 1)/D of a slab from each device, a halo 2p planes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -32,6 +33,7 @@ class Slabs(Layout):
     whole: tuple[int, ...] = eqx.field(static=True)
     mesh: Mesh = eqx.field(static=True)
     axis: str = eqx.field(static=True, default="space")
+    portions: ClassVar[int] = 4  # turned at once, a slab would need another one
 
     def __check_init__(self):
         self.require_work_for_all()

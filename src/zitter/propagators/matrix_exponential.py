@@ -175,11 +175,13 @@ class PatersonStockmeyer(Summation):
             powers.append(on.product(powers[-1], powers[1]))
         signs = [(-1.0) ** n for n in range(self.degree + 1)]
         cosine = polynomial([s / math.factorial(2 * n) for n, s in enumerate(signs)], powers, on)
-        sine = polynomial([s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers, on)
+        sine = polynomial(
+            [s / math.factorial(2 * n + 1) for n, s in enumerate(signs)], powers, on, cosine
+        )
         sine = on.product(x, sine)
         for _ in range(self.doublings):
             sine = 2 * on.product(sine, cosine)
-            cosine = 2 * on.product(cosine, cosine) - powers[0]
+            cosine = 2 * on.product(cosine, cosine, after=sine) - powers[0]
         return cosine, -sine
 
     def growth(self, x):
@@ -192,13 +194,19 @@ class PatersonStockmeyer(Summation):
         return 1 + (self.powers - 1) + 2 * (blocks - 1) + 1 + 2 * self.doublings
 
 
-def polynomial(coefficients: list[float], powers: list[jax.Array], on: Matrices) -> jax.Array:
-    """Σ c_n Yⁿ from the powers 1, Y, …, Y^q: Horner in Y^q over blocks of q coefficients."""
+def polynomial(
+    coefficients: list[float], powers: list[jax.Array], on: Matrices, after: Any = None
+) -> jax.Array:
+    """Σ c_n Yⁿ from the powers 1, Y, …, Y^q: Horner in Y^q over blocks of q coefficients.
+
+    It is begun `after` another matrix is made.
+    """
     q = len(powers) - 1
     degree = len(coefficients) - 1
     start = q * ((degree - 1) // q) if degree else 0
     # The top block may use Y^q itself, so a degree that is a multiple of q saves one product.
     result = total(c * powers[i] for i, c in enumerate(coefficients[start:]))
+    result = result if after is None else on.after(result, after)
     for first in range(start - q, -1, -q):
         block = total(c * powers[i] for i, c in enumerate(coefficients[first : first + q]))
         result = on.product(result, powers[q]) + block

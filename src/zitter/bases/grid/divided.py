@@ -14,6 +14,7 @@ import numpy as np
 
 from zitter.bases.base import Refused
 from zitter.bases.divided import DividedBasis
+from zitter.bases.grid import measuring
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.slabs import Slabs
 
@@ -82,6 +83,9 @@ class DividedGrid(DividedBasis):
         )
 
     # Measuring.
+
+    def mean_position(self, psi: jax.Array) -> jax.Array:
+        return measuring.mean_position(self.grid, psi)
 
     def density(self, psi: jax.Array) -> jax.Array:
         return jnp.abs(psi) ** 2

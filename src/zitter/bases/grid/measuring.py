@@ -18,13 +18,21 @@ ORDER = 5  # of the splines through the grid points
 
 
 def mean_position(grid: Grid, psi: jax.Array) -> jax.Array:
-    """Σ_particles ⟨r⟩; the coordinates stay single rows, also for several particles."""
+    """Σ_particles ⟨r⟩; the coordinates stay single rows, also for several particles.
+
+    ψ may be padded with zeros.
+    """
     density = jnp.abs(psi) ** 2 * real_like(grid.volume, psi)
+
+    def moment(particle: int, axis: int) -> jax.Array:
+        along = particle * grid.dimension + axis
+        missing = psi.shape[along] - grid.shape[along]
+        widths = [(0, missing if a == along else 0) for a in range(psi.ndim)]
+        row = np.pad(grid.coordinates(particle)[axis], widths)
+        return jnp.sum(density * real_like(row, psi))
+
     values = [
-        total(
-            jnp.sum(density * real_like(grid.coordinates(p)[axis], psi))
-            for p in range(grid.particles)
-        )
+        total(moment(particle, axis) for particle in range(grid.particles))
         for axis in range(grid.dimension)
     ]
     return values[0] if len(values) == 1 else jnp.stack(values)
