@@ -199,11 +199,11 @@ def test_parameters_and_cutoffs_survive_a_file(tmp_path, hydrogen):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Jastrow(ElectronGas(14, 1.0), [Chi()]), "must not hold Chi .* without nuclei"),
+        (lambda: Jastrow(ElectronGas(14, 1.0), [Chi()]), "must not be Chi .* without nuclei"),
         (lambda: Jastrow(solid(), [Chi(cutoff=9.0)]), r"jastrow.0.cutoff: must not exceed .* is 9"),
-        (lambda: Jastrow(ElectronGas(14, 1.0), [F()]), "must not hold F .* without nuclei"),
+        (lambda: Jastrow(ElectronGas(14, 1.0), [F()]), "must not be F .* without nuclei"),
         (lambda: Jastrow(solid(), [F(cutoff=2.0)]), r"must not exceed 0.5 of the radius .* is 2"),
-        (lambda: Jastrow(molecule(), [Q()]), "must not hold Q for a system that is no crystal"),
+        (lambda: Jastrow(molecule(), [Q()]), "must not be Q for a system that is no crystal"),
         (lambda: F(1, 3), "electron_nucleus: must be at least 2, but is 1"),
         (lambda: Chi(order=1), "order: must be at least 2, but is 1"),
         (lambda: Chi(smoothness=1), "smoothness: must be at least 2, but is 1"),

@@ -94,7 +94,7 @@ def test_dry_run_tells_how_many_walkers_fit(case, tmp_path, capsys):
         ("wavefunction.parameters=none.h5", "wavefunction.parameters: must name a file, but"),
         ("vmc.walker=3", 'vmc.walker: must be a key of [vmc]'),
         ("vmc.estimators=['PairCorrelation']", "vmc.estimators: must not hold PairCorrelation"),
-        ("wavefunction.jastrow=['P']", "wavefunction.jastrow.0.jastrow: must not hold P"),
+        ("wavefunction.jastrow=['P']", "wavefunction.jastrow.0: must not be P"),
         ("optimize.walkers=64", "optimize: must not be given where wavefunction.jastrow is empty"),
         ("wave.x=1", "wave: must be a key of the file"),
         ("system.type=ElectronGas", "system.frequency: must be a key of ElectronGas"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,9 +63,17 @@ def estimator(samples: Samples, name: str, ax: Axes | None = None) -> Figure:
     labels = ("like spins", "opposite spins") if len(means) == 2 else ("",)
     if name == "forces":
         labels = ("x", "y", "z")
+    counted = name in ("forces", "dipole_moment")  # nothing lies between components or nuclei
+    line: dict[str, Any] = {"ls": "none", "capsize": 2} if counted else {"lw": 1.0}
     for row, (mean, error, label) in enumerate(zip(means, errors, labels, strict=False)):
         color = style.COLORS[row % len(style.COLORS)]
-        ax.errorbar(found["x"], mean, error, color=color, lw=1.0, marker="o", ms=3, label=label)
+        aside = 0.06 * (row - 0.5 * (len(means) - 1)) if counted else 0.0
+        x = found["x"] + aside
+        ax.errorbar(x, mean, error, color=color, marker="o", ms=3, label=label, **line)
+    if counted:
+        names = ["x", "y", "z"][: len(found["x"])] if name == "dipole_moment" else None
+        ax.set_xticks(found["x"], names)
+        ax.set_xlim(found["x"][0] - 0.5, found["x"][-1] + 0.5)
     if len(means) > 1:
         ax.legend(fontsize=8, frameon=False)
     horizontal, vertical = _AXES.get(name, ("x", name))

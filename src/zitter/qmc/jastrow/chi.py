@@ -53,7 +53,7 @@ class Chi(JastrowTerm):
 
     def prepare(self, system: System) -> PreparedChi:
         if system.nuclei.count == 0:
-            raise checks.InputError("jastrow", "must not hold Chi for a system without nuclei")
+            raise checks.InputError("", "must not be Chi for a system without nuclei")
         length, free = chosen_cutoff(system, self.cutoff)
         nuclei = system.nuclei
         slopes = np.zeros(nuclei.kinds)

@@ -56,7 +56,7 @@ class F(JastrowTerm):
 
     def prepare(self, system: System) -> PreparedF:
         if system.nuclei.count == 0:
-            raise checks.InputError("jastrow", "must not hold F for a system without nuclei")
+            raise checks.InputError("", "must not be F for a system without nuclei")
         length, free = chosen_cutoff(system, self.cutoff, share=0.5)
         en, ee = self.electron_nucleus, self.electron_electron
         tensors = free_tensors(en, ee, self.smoothness, self.distinct)

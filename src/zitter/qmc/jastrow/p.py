@@ -34,7 +34,7 @@ class P(JastrowTerm):
 
     def prepare(self, system: System) -> PreparedP:
         if system.cell is None:
-            raise checks.InputError("jastrow", "must not hold P for a system without a cell")
+            raise checks.InputError("", "must not be P for a system without a cell")
         return PreparedP(system, self.stars, self.by_spin)
 
 

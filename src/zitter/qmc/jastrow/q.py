@@ -31,7 +31,7 @@ class Q(JastrowTerm):
 
     def prepare(self, system: System) -> PreparedQ:
         if system.cell is None or system.nuclei.count == 0:
-            raise checks.InputError("jastrow", "must not hold Q for a system that is no crystal")
+            raise checks.InputError("", "must not be Q for a system that is no crystal")
         return PreparedQ(*symmetric_waves(system.cell, system.nuclei, self.stars))
 
 

@@ -27,7 +27,10 @@ THRESHOLDS = (1e-7, 1e-5, 1e-3)  # of the largest eigenvalue of the overlap
 
 
 class LinearMethod(Method):
-    """The linear method: at most `iterations` steps, each from samples of its own."""
+    """The linear method: at most `iterations` steps, each from samples of its own.
+
+    Steps are judged by the energy and a fiftieth of the spread of the local energy.
+    """
 
     iterations: int = eqx.field(static=True)
 
