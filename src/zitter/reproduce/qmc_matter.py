@@ -125,7 +125,8 @@ def atoms_rows(atoms: Atoms, known: dict, size: Size, full: bool, progress: bool
     psi = orbitals(atoms.name, (U(), Chi(), F()))
     walkers, iterations = size.optimizing
     psi = optimize(psi, LinearMethod(iterations), walkers=walkers, progress=progress).wavefunction
-    found = vmc(psi, walkers=size.walkers, blocks=size.variational, progress=progress)
+    # A seed of its own: the optimization has seen the walk of its seed.
+    found = vmc(psi, walkers=size.walkers, blocks=size.variational, seed=1, progress=progress)
     label = f"VMC energy, {atoms.label} (hartree)"
     if atoms.variational is None:
         rows.append(Row(label, found.energy, found.energy_error, source="zitter"))
