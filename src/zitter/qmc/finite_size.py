@@ -52,7 +52,8 @@ def finite_size(
 ) -> FiniteSize:
     """The energy of `samples`, which measured a `StructureFactor`, without the error of its cell.
 
-    α is fitted to S(k)/k² = α + βk² on the shortest `stars`. `bare` is a run of the determinant
+    In a crystal it must be that of fluctuations, `StructureFactor(subtract_mean=True)`. α is fitted
+    to S(k)/k² = α + βk² on the shortest `stars`. `bare` is a run of the determinant
     alone that gives α₀ of an insulator; a gas and metals have none. Shell effects of the kinetic
     energy are not in it: average over twists.
     """
@@ -64,13 +65,11 @@ def finite_size(
     if samples.divisor is None:
         raise checks.InputError("samples", "must tell what energies are divided by, but do not")
     stars = checks.integer("stars", stars, 2)
-    if system.nuclei.count:
-        _check_fluctuations(samples, "samples")
+    _check_fluctuations(system, samples, "samples")
     slope, slope_error = _slope(samples, stars, "samples")
     inverse0 = inverse0_error = 0.0
     if bare is not None:
-        if system.nuclei.count:
-            _check_fluctuations(bare, "bare")
+        _check_fluctuations(system, bare, "bare")
         slope0, slope0_error = _slope(bare, stars, "bare")
         inverse0, inverse0_error = 1 / slope0, slope0_error / slope0**2
     density = system.electrons / float(cell.volume)
@@ -92,9 +91,10 @@ def finite_size(
     )
 
 
-def _check_fluctuations(samples: Samples, key: str) -> None:
+def _check_fluctuations(system: System, samples: Samples, key: str) -> None:
     """Around nuclei the mean density has Bragg peaks, which are no fluctuation."""
-    if "subtract_mean" not in samples.estimators.get("structure_factor", {}):
+    found = samples.estimators.get("structure_factor", {})
+    if system.nuclei.count and "subtract_mean" not in found:
         raise checks.InputError(
             key, "must hold a StructureFactor(subtract_mean=True) where there are nuclei"
         )
