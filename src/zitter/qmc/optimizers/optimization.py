@@ -25,7 +25,7 @@ from zitter.qmc.wavefunction import Wavefunction
 Psi = TypeVar("Psi", bound=Wavefunction)
 MOST_TIMES = 8  # how many times the draws of an iteration may grow
 IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
-LEAST_GAIN = 2e-3  # of the spread (the variance) of E_L: less is none, and errors must be as small
+LEAST_GAIN = 5e-4  # of the spread (the variance) of E_L: less is none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,15 +97,14 @@ def optimize(
             gain = gain_over(kept, now, method)
             if math.isfinite(gain.value) and gain.value >= -2 * gain.error:
                 best = index
-            least = _least_gain(method, now)
-            gained = gain.value > max(2 * gain.error, least)
-            # Few samples cannot tell whether there is a gain: more of them, before it counts.
-            blind = gain.error > least and times < MOST_TIMES
-            idle = 0 if gained else idle if blind else idle + 1
-            times = times if gained else min(2 * times, MOST_TIMES)
+            gained = gain.value > max(2 * gain.error, _least_gain(method, now))
+        else:
+            gained = False  # no proposal was better
+        if gained:
+            idle = 0
         elif index > 0:
-            # No proposal was better.
-            idle, times = idle + (2 * times >= MOST_TIMES), min(2 * times, MOST_TIMES)
+            # Few samples make poor steps and cannot tell what is gained: more, before it counts.
+            idle, times = idle + (times == MOST_TIMES), min(2 * times, MOST_TIMES)
         if idle >= IDLE_STEPS or index == method.iterations:
             break
         if best == index or np.array_equal(kept, history[index].parameters):
