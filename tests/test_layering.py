@@ -48,6 +48,8 @@ LEVELS = {
     "stored": 0,
     "tables": 0,
     "io": 0,
+    "files": 0,
+    "locks": 0,
     "cube": 0,
     "runtime": 0,
     "processes": 0,

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, ParamSpec
 
 import equinox as eqx
 import jax
@@ -30,11 +31,14 @@ from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 
 
+P = ParamSpec("P")
 SHORT = 256  # records: an equilibration and the run after it should be one program
 
 
 class Interrupted(checks.RunError):
-    """The run was asked to stop (Ctrl-C, SIGTERM); its state is saved if it has a checkpoint."""
+    """The run was asked to stop (Ctrl-C, SIGTERM, SIGHUP); its state is saved if it has a
+    checkpoint.
+    """
 
 
 class Halted(checks.RunError):
@@ -55,6 +59,19 @@ class Outcome:
     resumed_at: int
 
 
+def _alone(drive: Callable[P, Outcome]) -> Callable[P, Outcome]:
+    """With the folder of its checkpoint for this run alone."""
+
+    @functools.wraps(drive)
+    def holding(*args: P.args, **options: P.kwargs) -> Outcome:
+        checkpoint: Any = options.get("checkpoint")
+        with contextlib.nullcontext() if checkpoint is None else checkpoint.held():
+            return drive(*args, **options)
+
+    return holding
+
+
+@_alone
 def drive(
     step: Callable[[Any, Any], tuple[Any, Any]],
     context: Any,
@@ -334,7 +351,7 @@ def _kept_in(checkpoint: Checkpoint | None, done: int) -> str:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """SIGINT and SIGTERM set a flag while the run is on; a second SIGINT ends it at once."""
+    """Signals that ask to stop set a flag while the run is on; a second SIGINT ends it at once."""
     flag: list[int] = []
 
     def remember(number, frame):
@@ -343,7 +360,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
         flag.append(number)
 
     previous = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in processes.stopping():
         with contextlib.suppress(ValueError):  # not in the main thread: leave signals alone
             previous[number] = signal.signal(number, remember)
     try:
