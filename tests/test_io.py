@@ -19,7 +19,7 @@ def dataset():
             "psi": io.Variable(psi, ("x",), "a.u.", "state"),
             "history": io.Variable(np.outer([1, 2, 3], psi), ("step", "x")),
             "count": io.Variable(np.arange(3), ("step",), "1"),
-            "alone": io.Variable(np.float64(2.5), ()),
+            "alone": io.Variable(np.asarray(2.5), ()),
         },
         {"kind": "test", "numbers": {"a": 1, "b": [1.5, None]}},
     )

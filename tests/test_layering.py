@@ -42,6 +42,7 @@ LEVELS = {
     "bases": 2,
     "linalg": 1,
     "loop": 0,
+    "rounds": 0,
     "checkpoints": 0,
     "same_run": 0,
     "results": 0,

@@ -183,7 +183,7 @@ def _variable(name: str, item: Any) -> Variable | None:
 def pairs(numbers: np.ndarray) -> np.ndarray:
     """Complex numbers as a last axis of real and imaginary parts: the same bits, not a copy."""
     numbers = np.ascontiguousarray(numbers).reshape(np.shape(numbers))  # which may be ()
-    return numbers.reshape(-1).view(numbers.real.dtype).reshape(*numbers.shape, 2)
+    return numbers.reshape(-1).view(np.real(numbers).dtype).reshape(*numbers.shape, 2)
 
 
 def _complex(parts: np.ndarray) -> np.ndarray:

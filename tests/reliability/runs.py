@@ -35,7 +35,8 @@ jastrow = [{ type = "U", order = 2 }]
 """
 CASES = {
     "evolve": LINE + "[evolve]\nt = [0, 2.1]\ndt = 0.1\nsave_every = 2\n",
-    "eigenstates": LINE + '[eigenstates]\nn = 2\nsolver = { type = "LOBPCG", tol = 1e-8 }\n',
+    "eigenstates": LINE.replace("31", "[10, 10]")
+    + '[eigenstates]\nn = 2\nsolver = { type = "LOBPCG", tol = 1e-8 }\n',
     "sweep": LINE + "[evolve]\nt = [0, 1]\ndt = 0.1\nsave_every = 2\n",
     "vmc": TRAP + "[vmc]\nwalkers = 4\nblocks = 20\nequilibration = 10\n",
     "optimize": GAS + "[optimize]\nwalkers = 8\ndraws = 4\n"

@@ -297,7 +297,8 @@ def _plain_warnings() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> int:
     if message and _speaks():
-        print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # a terminal that is closed: the log has it
+            print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 

@@ -78,7 +78,8 @@ def save(figure: Figure, path: str | Path) -> Path:
     if path.suffix.lstrip(".").lower() not in known:
         names = ", ".join(f".{name}" for name in sorted(known))
         raise checks.InputError("output", f'must end in one of {names}, but is "{path}"')
-    with files.whole(path) as file:
+    with files.whole(path) as sink:
+        file: Any = sink
         figure.savefig(file, format=path.suffix.lstrip(".").lower())
     return path
 
