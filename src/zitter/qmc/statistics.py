@@ -127,7 +127,7 @@ def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
     σ² = v τ/n with τ = (1 + ρ)/(1 − ρ) and the quantile of Student's t for n/τ samples. The first
     autocorrelation of n samples is (1 + 3ρ)/n too small on average, and their variance v by τ/n.
     """
-    n = len(z)
+    n, z = len(z), z - np.mean(z, axis=0)
     power = np.sum(z * z, axis=0)
     rho = np.divide(
         np.sum(z[1:] * z[:-1], axis=0), power, out=np.zeros_like(power), where=power > 0
