@@ -68,7 +68,7 @@ def test_precision(precision, products, real, complex_):
         ({"device": "cpu:99"}, "device: must have an index below"),
         ({"mesh": {"space": 64}}, "mesh: must not ask for more"),
         ({"mesh": {"space": 0}}, "mesh.space: must be at least 1"),
-        ({"mesh": 4}, "mesh: must be a dict"),
+        ({"mesh": 4}, "mesh: must be a table, but is 4"),
         ({"mesh": {"planets": 1}}, "mesh: must be one of"),
     ],
 )

@@ -17,7 +17,6 @@ import numpy as np
 
 from zitter import units
 
-
 LONGEST = 600  # characters of a sentence; input may be of any length
 _SHOWN = 80  # characters of a value in it
 # Kinds of plain data, in the words of input files.
@@ -63,7 +62,7 @@ def shown(value: Any) -> str:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, int) and abs(value) >= 10**40:  # Python refuses to write some of them
-        return f"{'-' if value < 0 else ''}1e{math.floor(math.log10(abs(value)))} or more"
+        return f"about {'-' if value < 0 else ''}1e{math.log10(abs(value)):.0f}"
     if isinstance(value, str):
         return cut(repr(value), _SHOWN)
     if isinstance(value, dict):

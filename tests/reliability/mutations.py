@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
-from test_examples import EXAMPLES, SHORTER
 
+from test_examples import EXAMPLES, SHORTER
 from zitter.config import document
 from zitter.config.objects import classes, parameters
 
@@ -36,17 +36,19 @@ NUMBERS: list[Any] = [
 ]  # fmt: skip
 WORDS: list[Any] = [
     "", " ", "x", "²", "3²", "٣", "１２", "𝟙", "½", "Ⅷ", "1_0", "0x10", "1e400", "-1e400 nm",
-    "nan", "inf", "1e14 W/cm²", "800 nm", "5 fs", "-5 fs", "1e300 fs", "90 deg", "20 eV", "1 parsec",
-    "laser", "laser.duration", "laser.duration + 1e300", "basis", "model", "initial", "self",
-    "x**2", "x**x**x", "1/x", "0*x", "1e308*x", "(" * 300 + "x" + ")" * 300, "x" + "+x" * 900,
+    "nan", "inf", "1e14 W/cm²", "800 nm", "5 fs", "-5 fs", "1e300 fs", "90 deg", "20 eV",
+    "1 parsec", "laser", "laser.duration", "laser.duration + 1e300", "basis", "model", "initial",
+    "self", "x**2", "x**x**x", "1/x", "0*x", "1e308*x", "(" * 300 + "x" + ")" * 300,
+    "x" + "+x" * 900,
     "exp(exp(x))", "log(-1)", "__import__('os')", "where(x<0,1,2)", "\u202eabc", "\u0000", "a\nb",
     "\ufeff", "é" * 50, "ψ", "😀" * 20, "a" * 5000, "%s%n{0}", "'\"\\", "None", "true", "z", "xy",
     "Grid", "FieldSum", "Model", "Kinetic", "Potential", "U", "none", "single", "gpu:²", "cpu:9",
 ]  # fmt: skip
 PLACES = [
-    "/dev/zero", "/dev/null", "/dev/stdin", "/", ".", "..", "fifo", "fifo.h5", "fifo.npy", "loop.h5",
-    "loop", "missing.h5", "empty.h5", "text.h5", "huge.h5", "huge.npy", "huge.npz", "deep.toml",
-    "n" * 300, "n" * 300 + ".h5", "n/" * 3000, "\u0000.h5", "folder.h5", "locked.h5", "good.h5",
+    "/dev/zero", "/dev/null", "/dev/stdin", "/", ".", "..", "fifo", "fifo.h5", "fifo.npy",
+    "loop.h5", "loop", "missing.h5", "empty.h5", "text.h5", "huge.h5", "huge.npy", "huge.npz",
+    "deep.toml", "n" * 300, "n" * 300 + ".h5", "n/" * 3000, "\u0000.h5", "folder.h5",
+    "locked.h5", "good.h5",
     "good.npy", "h2-molecule.chk",
 ]  # fmt: skip
 
@@ -58,6 +60,10 @@ class Input:
     example: str
     text: str
     options: list[str]
+
+    @property
+    def walks(self) -> bool:
+        return any(name in self.text for name in ("vmc", "dmc", "optimize"))
 
 
 def made(number: int, seed: int = 0, names: list[str] | None = None) -> Input:
@@ -272,7 +278,8 @@ def _scratched(rng: random.Random, text: str) -> str:
     """Wrong on the level of characters: TOML itself may be broken."""
     position = rng.randrange(len(text))
     odd = ["\u0000", "é", "[", "]]", "'''", '"""', "=", "\ufeff", "9" * 5000, "[" * 3000, "\\", "#",
-           "\r", "{a=" * 2000, "a." * 3000, "\nx = 1979-05-27T07:32:00Z\n", "\n[[model]]\n"]  # fmt: skip
+           "\r", "{a=" * 2000, "a." * 3000, "\nx = 1979-05-27T07:32:00Z\n",
+           "\n[[model]]\n"]  # fmt: skip
     match rng.randrange(4):
         case 0:
             return text[:position]

@@ -21,8 +21,8 @@ from typing import Any
 
 import h5py
 import numpy as np
-from test_examples import EXAMPLES
 
+from test_examples import EXAMPLES
 from zitter import checks, cli, kinds, loop
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
@@ -89,9 +89,9 @@ def tried(
     out, err = io.StringIO(), io.StringIO()
     started, status, fault, more = time.perf_counter(), None, "", ""
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            with limited(LIMIT, late):
-                status = action()
+        quiet = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+        with quiet[0], quiet[1], limited(LIMIT, late):
+            status = action()
     except Hang:
         fault, more = "hang", traceback.format_exc(limit=-12)
     except checks.ZitterError as error:  # of a Python function
