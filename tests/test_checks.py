@@ -165,7 +165,7 @@ def test_instance():
     )
     # What would fill the screen is named, not written out.
     assert refusal(checks.instance, "x", np.zeros((20, 20)), int) == (
-        "x: must be an int, but is a ndarray"
+        "x: must be a whole number, but is a ndarray"
     )
 
 
