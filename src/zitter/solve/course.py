@@ -74,6 +74,7 @@ def advance(context: Context, state: State, steps: int) -> State:
 
 def _counted(context: Context, state: State, steps: int) -> State:
     """A few steps, with what is absorbed meanwhile at the rate that they begin with."""
+    assert state.absorbed is not None
     H, dt = context.H, context.dt
     t = context.start + state.steps * dt
     rate = guards.rate(H, context.propagator.leave(state.psi), t)
