@@ -1,5 +1,7 @@
 """Precision, device and mesh: chosen explicitly, checked before anything is set."""
 
+# JAX declares its settings at run time.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import os
@@ -37,9 +39,9 @@ def test_import_sets_nothing():
     code = """
         import jax, zitter
         zitter.Grid
-        print(jax.config.read("jax_enable_x64"), jax.config.read("jax_default_matmul_precision"))
+        print(jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision)
         zitter.Grid(8, 0.1)
-        print(jax.config.read("jax_enable_x64"))
+        print(jax.config.jax_enable_x64)
     """
     assert in_new_process(code).split() == ["False", "None", "True"]
 
@@ -54,8 +56,8 @@ def test_import_sets_nothing():
 )
 def test_precision(precision, products, real, complex_):
     chosen = zt.configure(precision)
-    assert jax.config.read("jax_default_matmul_precision") == products
-    assert jax.config.read("jax_enable_x64")  # tables, times and sums stay in double
+    assert jax.config.jax_default_matmul_precision == products
+    assert jax.config.jax_enable_x64  # tables, times and sums stay in double
     assert (chosen.real_dtype, chosen.complex_dtype) == (np.dtype(real), np.dtype(complex_))
     assert runtime.describe()["precision"] == precision
 
@@ -77,7 +79,7 @@ def test_refusals_change_nothing(given, message):
     with pytest.raises(zt.InputError, match=message):
         zt.configure(**({"precision": "tf32"} | given))
     assert runtime.settings().precision == "single"
-    assert jax.config.read("jax_default_matmul_precision") == "highest"
+    assert jax.config.jax_default_matmul_precision == "highest"
 
 
 def test_device_by_name():
@@ -127,7 +129,7 @@ def test_pulses_and_cells_are_in_double_precision_without_configure():
     code = """
         import jax, zitter as zt
         zt.qmc.Cell([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        assert jax.config.read("jax_enable_x64")
+        assert jax.config.jax_enable_x64
     """
     in_new_process(code)
 
