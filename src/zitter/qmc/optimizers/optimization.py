@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, loop
-from zitter.qmc import spread
+from zitter.qmc import spread, streams
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
@@ -147,7 +147,8 @@ class _Source:
 
     def __init__(self, psi, walkers, draws, stride, seed, progress):
         self.draws, self.stride, self.progress = draws, stride, progress
-        self.state = variational.first_state(psi, walkers, seed, jnp.float64)
+        key = streams.seeded(seed, streams.OPTIMIZATION)
+        self.state = variational.first_state(psi, walkers, key, jnp.float64)
         form = eqx.filter_eval_shape(_stored, psi, self.state)
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
@@ -189,7 +190,8 @@ def _step(context: variational.Context, state: _Drawing):
 
 
 def _stored(psi: Wavefunction, state: variational.State) -> Data:
-    keys = jax.random.split(jax.random.fold_in(state.key, 1), state.walkers.log.shape[0])
+    own = streams.apart(state.key, streams.STORED_SAMPLES)
+    keys = jax.random.split(own, state.walkers.log.shape[0])
     return spread.each_walker(sample, psi, state.walkers, keys)
 
 

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import loop
+from zitter.qmc import streams
 from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
@@ -126,7 +127,7 @@ def dmc(
         fresh = (jnp.asarray(np.mean(settled, axis=0)), no_counts(warm.state.trial))
         return eqx.tree_at(lambda s: (s.trial, s.counts), warm.state, fresh)
 
-    first = variational.first_states(run)
+    first = variational.first_states(run, streams.DIFFUSION)
     state = run.settled(blank_state(first, jnp.zeros(first.width.shape)), equilibrate, *about)
     outcome = run.drive(advance, context(False), state, "DMC", judge, steps, *about)
     records = dict(outcome.records)
@@ -177,7 +178,7 @@ class _Bare(eqx.Module):
 
 
 def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
-    key = jax.random.fold_in(state.key, 1)
+    key = streams.apart(state.key, streams.FIRST_ENERGIES)
     psi, terms = context.psi, context.localization.terms(context.psi)
     energies = local_energies(psi, state.walkers, key, context.dtype, terms)["energy"]
     return eqx.tree_at(lambda s: s.energies, state, energies), None
@@ -232,7 +233,8 @@ def _time_step(context: Context, state: State):
     walkers, tally = sweep(psi, dynamics, state.walkers, move_key, dtype)
     moved = tally.accepted
     if context.localization.moves and is_nonlocal(psi):
-        walkers, gone = t_moves(psi, tau, walkers, jax.random.fold_in(move_key, 1), dtype)
+        own = streams.apart(move_key, streams.T_MOVES)
+        walkers, gone = t_moves(psi, tau, walkers, own, dtype)
         moved = moved + gone
     done = state.counts.steps + 1
     walkers = jax.lax.cond(

@@ -19,6 +19,7 @@ from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import GROUPS, autocorrelation_time, group_count
+from zitter.qmc.streams import seeded
 from zitter.qmc.walk.near_nuclei import steps
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -111,11 +112,14 @@ def counter(state: State) -> Any:
     return state.sweeps
 
 
-def first_states(run: Run) -> State:
+def first_states(run: Run, stream: int | None = None) -> State:
     """The walkers to begin with, at every twist, spread over the mesh."""
     if run.twists is None:
-        return first_state(run.psi, run.walkers, run.seed, run.dtype, run.start)
-    starts = run.at_twists(lambda psi, seed: first_positions(psi, run.walkers, seed, run.start))
+        key = seeded(run.seed, stream)
+        return first_state(run.psi, run.walkers, key, run.dtype, run.start)
+    starts = run.at_twists(
+        lambda psi, seed: first_positions(psi, run.walkers, seeded(seed, stream), run.start)
+    )
     r, key = (jnp.stack(parts) for parts in zip(*starts, strict=True))
     each = jnp.ones(len(starts))
     at_rest = State(
@@ -151,16 +155,16 @@ def guard(run: Run) -> Any:
     )
 
 
-def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
+def first_state(psi: Wavefunction, walkers: int, key: Any, dtype: Any, start: Any = None) -> State:
     """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
-    r, key = first_positions(psi, walkers, seed, start)
+    r, key = first_positions(psi, walkers, key, start)
     fresh = fresh_walkers(psi, spread.placed(r, False), dtype)
     return State(fresh, key, _width(psi), jnp.zeros((), jnp.int32), jnp.zeros(()))
 
 
-def first_positions(psi: Wavefunction, walkers: int, seed: int, start: Any = None):
+def first_positions(psi: Wavefunction, walkers: int, key: Any, start: Any = None):
     """(where walkers begin, the key of all that follows)."""
-    key, own = jax.random.split(jax.random.PRNGKey(seed))
+    key, own = jax.random.split(key)
     return psi.system.start(own, walkers) if start is None else start, key
 
 
