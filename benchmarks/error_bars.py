@@ -29,7 +29,7 @@ def gas() -> Any:
 
 
 def monte_carlo(kind: str, blocks: int, seed: int) -> tuple[float, float, bool]:
-    """(mean, error bar, whether a note goes with it) of one run, in blocks of one sweep or two time steps."""
+    """(mean, error bar, whether it has a note) of a run in blocks of a sweep or two time steps."""
     if kind == "dmc":
         found = zt.qmc.dmc(gas(), 0.05, 128, blocks, steps=2, seed=seed)
     else:
