@@ -51,7 +51,7 @@ _joined: Place | None = None
 def parse(text: str) -> Place:
     """What `Place.text` wrote, or somebody by hand."""
     words = text.split()
-    fits = len(words) in (3, 4) and ":" in words[0] and all(w.isdigit() for w in words[1:])
+    fits = len(words) in (3, 4) and ":" in words[0] and all(map(checks.is_count, words[1:]))
     if not fits or not int(words[2]) < int(words[1]):
         raise checks.InputError(
             VARIABLE,

@@ -114,7 +114,7 @@ def find_device(name: str | None) -> Any:
         raise checks.InputError(
             "device", f"must be one of this machine's devices ({have}), but is {name!r}"
         ) from None
-    if index and not (index.isdigit() and int(index) < len(devices)):
+    if index and not (checks.is_count(index) and int(index) < len(devices)):
         raise checks.InputError(
             "device", f"must have an index below {len(devices)}, but is {name!r}"
         )

@@ -49,7 +49,7 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
     sizes = {}
     for part in text.split(","):
         axis, equals, size = part.partition("=")
-        if not equals or not size.strip().isdigit():
+        if not equals or not checks.is_count(size.strip()):
             raise checks.InputError("--mesh", f'must be like space=4, but is "{text}"')
         sizes[axis.strip()] = int(size)
     return sizes

@@ -172,7 +172,8 @@ def _chosen(text: str | None, items: Sequence[sweeps.Item]) -> Sequence[sweeps.I
     if text is None:
         return items
     first, colon, end = text.partition(":")
-    if not (colon and first.isdigit() and end.isdigit() and int(first) < int(end) <= len(items)):
+    counts = colon and checks.is_count(first) and checks.is_count(end)
+    if not (counts and int(first) < int(end) <= len(items)):
         raise checks.InputError(
             "--items", f'must be FIRST:END within 0:{len(items)}, but is "{text}"'
         )

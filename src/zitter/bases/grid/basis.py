@@ -21,8 +21,10 @@ from jax.sharding import Mesh
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
+from zitter.bases.edges import Edge
 from zitter.bases.grid import box, measuring, operators, scaling, transfer
 from zitter.bases.grid.divided import DividedGrid
+from zitter.bases.grid.edges import walls
 from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -176,6 +178,9 @@ class Grid(Basis):
         if self.particles > 1:
             raise Refused(self, "a function of one place", "it has several particles")
         return measuring.interpolated(self, psi, (x, y, z)[: self.ndim])
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        return walls(self, self.shape, open_end)
 
     # Devices.
 

@@ -153,7 +153,7 @@ def read_gamess(text: str) -> tuple[str, int, list[list[Term]]]:
     channels = []
     for _ in range(highest + 1):
         line = next(rest, None)
-        if line is None or not line[0].isdigit():
+        if line is None or not checks.is_count(line[0]):
             _refuse("the number of terms of a channel", line)
         terms = []
         for _ in range(int(line[0])):
