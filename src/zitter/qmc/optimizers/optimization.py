@@ -115,8 +115,6 @@ class _Standing(NamedTuple):
 
 def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
     divisor, units = psi.system.units
-    if not rounds.goes_on:
-        source.equilibrate(psi)
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
     standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
@@ -125,7 +123,7 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
         history = [Iteration(*row) for row in _rows(rounds)]
         times, idle, best = int(standing.times), int(standing.idle), int(standing.best)
         gain = Gain(*(float(x) for x in standing.gain))
-        source.state = standing.walk
+        source.state, source.settled = standing.walk, True
         psi = psi.with_parameters(standing.parameters)
     for index in range(done, method.iterations + 1):
         now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
@@ -194,12 +192,13 @@ class _Source:
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
         )
-
-    def equilibrate(self, psi: Wavefunction) -> None:
-        self._draw(psi, 16, True, "equilibrating")
+        self.settled = False
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
         """`times` × `draws` draws of every walker."""
+        if not self.settled:
+            self._draw(psi, 16, True, "equilibrating")
+            self.settled = True
         # Walkers come from other parameters: let them settle in these.
         fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
         self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
