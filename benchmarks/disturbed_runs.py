@@ -5,8 +5,8 @@ moment; and a disk without space from one of its calls on, at all calls that dif
 
     python benchmarks/disturbed_runs.py --kills 60 --json FILE
 
-A run survives if `--resume` gives the bits of a run that nobody disturbed and leaves no other files;
-on a full disk it must also have ended with status 1 and one sentence.
+A run survives if `--resume` gives the bits of a run that nobody disturbed and leaves no other
+files; on a full disk it must also have ended with status 1 and one sentence.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def measured(
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(kind, Path(folder), seed)
         tried, survived = trials.kills(kills)
-        moments = trials.moments if most is None else trials.moments[:: len(trials.moments) // most]
-        full, stood = trials.full_disks(moments)
+        step = 1 if most is None else max(1, len(trials.moments) // most)
+        full, stood = trials.full_disks(trials.moments[::step])
         row = {
             "kind": kind,
             "calls of the disk": trials.moments[-1] + 1,
