@@ -7,13 +7,14 @@ where the numbers of points are negative.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from zitter import checks, data_files, io, units
+from zitter import checks, data_files, files, units
 
 ANGSTROM = units.parse("1 angstrom", "length")
 
@@ -67,7 +68,7 @@ def write_tilted_cube(
     for charge, place in atoms:
         head.append(_line(round(charge), [charge, *place]))
     rows = values.reshape(-1, values.shape[2])
-    with io.whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
+    with files.whole(path) as sink, io.TextIOWrapper(io.BufferedWriter(sink), "ascii") as file:
         file.write("\n".join(head) + "\n")
         for row in rows:
             lines = [row[i : i + 6] for i in range(0, len(row), 6)]

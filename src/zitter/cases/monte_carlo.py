@@ -153,9 +153,15 @@ class MonteCarlo(Case):
         if self.runs and resume and file.exists():
             return psi.load_parameters(file), None
         done = []
-        for options in self.stages:
+        for number, stage in enumerate(self.stages):
+            options = dict(stage)
+            if job.every is not None:
+                options["checkpoint_every"] = job.every
+            kept = job.checkpoint / f"optimize-{number}"
             with located("optimize"):
-                found = qmc.optimize(psi, **options, progress=job.progress)
+                found = qmc.optimize(
+                    psi, **options, checkpoint=kept, resume=resume, progress=job.progress
+                )
             job.tell(found.summary())
             job.log(found.summary())
             psi = found.wavefunction
