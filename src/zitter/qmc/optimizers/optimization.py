@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, same_run
+from zitter import checks, loop, runtime, same_run
 from zitter.qmc import spread, streams
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
@@ -165,6 +165,9 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         checks.instance("method", method, Method)
     spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
+    each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+    runtime.require_memory("walkers", walkers * each)
+    runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)
     checks.integer("seed", seed, 0)
     if np.size(psi.parameters) == 0:
