@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from reliability.runs import Run, same
 
 SLOW = ("--set", "evolve.t=[0, 20000]", "--set", "evolve.save_every=100",
         "--set", "evolve.step_check=false")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_closed_terminal(tmp_path, capsys):
     run = Run("evolve", tmp_path)
     command = [word for word in run.command(*SLOW) if word != "-q"]  # with its progress bar
@@ -26,7 +29,7 @@ def test_a_closed_terminal(tmp_path, capsys):
     )  # fmt: skip
     os.close(theirs)
     os.set_blocking(ours, False)
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + 600
     while not (run.out / "checkpoint" / "state.h5").exists():
         assert child.poll() is None and time.monotonic() < deadline
         try:
