@@ -9,9 +9,9 @@ Three kinds of hostile input, each made again from its number and a seed:
 
     python benchmarks/hostile_input.py --inputs 10000 --runs 500 --files 1000 --json FILE
 
-The work is done by a second process, which is started again where one dies or does not answer. What
-takes longer than 20 s is tried once more before it counts: a busy machine is no fault of the input.
-A run that is long by right is asked to stop, and must do so within 20 s.
+The work is done by a second process, which is started again where one dies or does not answer. A
+hang is 20 s of the processor's time, or 20 s asleep; a busy machine is no fault of the input. A run
+that is long by right is asked to stop, and must do so within as much time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path.insert(0, str(TESTS))
-GRACE = 70.0  # seconds without a word, after which the second process is given up
+GRACE = 600.0  # seconds without a word, after which the second process is given up
 
 KINDS = ("inputs", "runs", "files")
 
@@ -43,8 +43,6 @@ def work(kind: str, numbers: list[int], seed: int, compiled: int) -> None:
         for number in numbers:
             print(json.dumps({"begins": number}), flush=True)
             outcome = getattr(stage, kind)(number)
-            if outcome.fault == "hang":
-                outcome = getattr(stage, kind)(number)
             print(json.dumps({"number": number, **outcome.as_json()}), flush=True)
 
 

@@ -28,6 +28,7 @@ LEVELS = {
     "sweeps": 7,
     "together": 7,
     "batches": 0,
+    "data_files": 0,
     "kinds": 7,
     "kept_classes": 7,
     "solve": 6,

@@ -192,7 +192,7 @@ def _term(rng, here, key, table):
 
 
 _CHANGES: list[Callable[..., None]] = [
-    _replace, _replace, _renumber, _renumber, _renumber, _retype, _retype, _delete, _delete,
+    _replace, _replace, *[_renumber] * 9, _retype, _retype, _delete, _delete,
     _misspell, _add, _add, _double, _graft, _wrap, _nest, _itself, _object, _object, _term, _term,
 ]  # fmt: skip
 

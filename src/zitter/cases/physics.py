@@ -196,9 +196,9 @@ def _shown(facts: dict[str, Any]) -> dict[str, str]:
             continue
         label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
         if key == "device_bytes":
-            shown["the device has"] = memory.readable(value)
+            shown["the device has"] = runtime.readable(value)
         elif key.endswith("_bytes"):
-            shown[f"{label} needed"] = memory.readable(value)
+            shown[f"{label} needed"] = runtime.readable(value)
         elif key.startswith("seconds"):
             shown[label] = f"about {value:.2g} s"
         else:

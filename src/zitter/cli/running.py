@@ -196,6 +196,13 @@ def named(file: Path) -> Iterator[None]:
         raise checks.InputError(f"{file}", str(error)) from None
     except Unsupported as error:
         raise Unsupported(f"{file}: {error}") from None
+    except (MemoryError, JaxRuntimeError) as error:
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        first_line = checks.cut(str(error).strip().split("\n")[0], 200)
+        raise checks.InputError(
+            f"{file}", f"must fit the memory, but does not: {first_line}"
+        ) from None
 
 
 @contextlib.contextmanager

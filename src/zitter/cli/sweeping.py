@@ -139,7 +139,7 @@ def _estimate(request: Request, axes: Any, chosen: Any, parts: Sequence[sweeps.P
             continue
         label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
         shown = f"about {value:.2g} s" if key.startswith("seconds") else str(value)
-        rows[label] = memory.readable(value) if key.endswith("_bytes") else shown
+        rows[label] = runtime.readable(value) if key.endswith("_bytes") else shown
     print(tables.table(f"{request.case.name}: dry run, nothing is written", rows))
     if request.json:
         print_json(facts)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import os
 import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zitter import checks
+from zitter import checks, data_files
 
+LARGEST = 2**24  # bytes of a file that describes a run
 DEEPEST = 50  # tables and lists inside one another; Python's own limit comes later
 
 
@@ -39,12 +41,9 @@ class Document:
 def read(path: str | Path, settings: Sequence[str] = ()) -> Document:
     """Read `path` and apply settings such as `laser.cycles=2`."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise checks.InputError("", "must exist, but there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise checks.InputError("", f"must be a readable text file, but is not: {error}") from None
+    if not os.path.lexists(path):
+        raise checks.InputError("", "must exist, but there is no such file")
+    text = data_files.text(path, "a readable text file", "", LARGEST)
     document = parse(text, path.name, path.parent)
     for setting in settings:
         _apply(document.table, setting)
