@@ -144,7 +144,10 @@ def test_parameters_survive_a_file(tmp_path, any_psi):
             lambda: SlaterJastrow(ElectronGas(14, 1.0), [U(order=4, cutoff=2.5)]),
             r"jastrow.0.cutoff: must not exceed the radius 1.9425\d* .* but is 2.5",
         ),
-        (lambda: SlaterJastrow(Trap(frequency=1.0), [P(stars=1)]), "jastrow.0: must not be P for a system"),
+        (
+            lambda: SlaterJastrow(Trap(frequency=1.0), [P(stars=1)]),
+            "jastrow.0: must not be P for a system",
+        ),
         (lambda: U(order=1), "order: must be at least 2, but is 1"),
     ],
 )

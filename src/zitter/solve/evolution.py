@@ -188,13 +188,16 @@ class Plan:
 
     def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
         """Its signature does not know of the mesh, which may change when a run is continued."""
-        if folder is None or isinstance(folder, loop.Checkpoint):
-            return folder
+        if folder is None:
+            return None
+        basis = self.context.H.basis
+        if isinstance(folder, loop.Checkpoint):
+            return dataclasses.replace(folder, order=basis)
         method = self.context.propagator.bare()
         same = dataclasses.replace(
             self.context, propagator=method, H=self.H, observables=self.undivided
         )
-        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same))
+        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same), basis)
 
     def _step_error(self, psi: jax.Array, final: jax.Array) -> dict[str, float]:
         coarse = self.coarse()
