@@ -32,6 +32,7 @@ import numpy as np
 from common import arguments, fastest, finish, record
 
 import zitter as zt
+from zitter.qmc.streams import seeded
 from zitter.qmc.walk import diffusion, variational
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "orbitals"
@@ -104,7 +105,7 @@ def mean_field(name: str, folder: Path) -> tuple[Any, Any, Path]:
 
 def ours(path: Path, walkers: int) -> dict[str, Callable[[], Any]]:
     psi = zt.qmc.from_pyscf(path, [zt.qmc.U(), zt.qmc.Chi()])
-    state = variational.first_state(psi, walkers, 0, jnp.float64)
+    state = variational.first_state(psi, walkers, seeded(0), jnp.float64)
     count = jnp.asarray(SWEEPS, jnp.int32)
     no = jnp.asarray(False)
     fixed = variational.Context(psi, count, no, (), jnp.float64)

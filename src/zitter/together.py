@@ -19,7 +19,7 @@ import numpy as np
 
 from zitter import batches, checks, loop, runtime, solve
 from zitter.results import Solution
-from zitter.solve import course
+from zitter.solve import course, guards
 
 
 def same_form(one: solve.Plan, other: solve.Plan) -> bool:
@@ -153,10 +153,11 @@ def carried(
 
 
 def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None:
-    """Of each edge of the basis once, with what the worst item has there."""
+    """Of each edge of the basis and of the steps once, with what the worst item has."""
+    infos = [one.info for one in found if isinstance(one, Solution)]
     for edge in lead.context.edges:
-        values = [one.info[edge.name] for one in found if isinstance(one, Solution)]
-        edge.warn(max(values, default=0.0), 4)
+        edge.warn(max((info[edge.name] for info in infos), default=0.0), 4)
+    lead.warn_of_steps(infos)
 
 
 def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, float, float]:
@@ -190,7 +191,8 @@ def _add_step_errors(
     ready = [plan for plan in coarse if plan is not None]
     if len(ready) < len(plans) or not all(same_form(ready[0], plan) for plan in ready):
         return
-    others = carried([shared(ready[0], plan) for plan in ready], psi)
+    with guards.silence():
+        others = carried([shared(ready[0], plan) for plan in ready], psi)
     for plan, twice, end, other in zip(plans, ready, found, others, strict=True):
         if isinstance(end, Solution) and isinstance(other, Solution):
             end.info |= plan.step_error(twice, other.final, end.final)

@@ -10,6 +10,7 @@ import zitter as zt
 from mesh import devices
 from zitter import qmc
 from zitter.qmc import spread
+from zitter.qmc.streams import seeded
 from zitter.qmc.walk import branching, diffusion, variational
 
 
@@ -22,7 +23,7 @@ def program(count: int, electrons: int, walkers: int) -> dict:
     zt.configure(mesh={"walkers": count})
     gas = qmc.ElectronGas(electrons, 2.0, allow_open_shell=True)
     psi = qmc.SlaterJastrow(gas, [qmc.U(order=4)])
-    first = lambda: variational.first_state(psi, walkers, 0, jnp.float64)  # noqa: E731
+    first = lambda: variational.first_state(psi, walkers, seeded(0), jnp.float64)  # noqa: E731
     blank = lambda: diffusion.blank_state(first(), jnp.zeros(()))  # noqa: E731
     state = placed(eqx.filter_eval_shape(blank), walkers)
     context = diffusion.Context(

@@ -18,6 +18,7 @@ from zitter.qmc import (
     extrapolate,
     vmc,
 )
+from zitter.qmc.streams import seeded
 from zitter.qmc.walk import diffusion, variational
 from zitter.qmc.walk.branching import comb
 from zitter.qmc.walk.guards import STUCK, Counts, notes
@@ -105,7 +106,7 @@ def test_stuck_walkers_are_replaced_at_once(monkeypatch, frozen):
         return moved, tally._replace(accepted=jnp.where(held, 0, jnp.maximum(tally.accepted, 1)))
 
     monkeypatch.setattr(diffusion, "sweep", sweep)
-    first = variational.first_state(psi, 8, 0, jnp.float64)
+    first = variational.first_state(psi, 8, seeded(0), jnp.float64)
     state = diffusion.blank_state(first, jnp.asarray(1.5))
     state = eqx.tree_at(
         lambda s: (s.energies, s.age), state, (jnp.full(8, 1.5), jnp.full(8, STUCK - 2))

@@ -44,9 +44,9 @@ def test_one_failing_twist_does_not_end_the_others(monkeypatch):
     gas = ElectronGas(4, 10.0, allow_open_shell=True)
     first_positions, started = variational.first_positions, []
 
-    def spoiled(psi, walkers, seed, start=None):
-        started.append(seed)
-        r, key = first_positions(psi, walkers, seed, start)
+    def spoiled(psi, walkers, key, start=None):
+        started.append(key)
+        r, key = first_positions(psi, walkers, key, start)
         return r * (np.nan if len(started) == 2 else 1.0), key
 
     monkeypatch.setattr(variational, "first_positions", spoiled)

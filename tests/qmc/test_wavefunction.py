@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -65,7 +67,7 @@ def test_kato_cusps(dimension):
     """u'(0) is ½ and ¼ in three dimensions, 1 and ⅓ in two, for any free parameters."""
     n = 14 if dimension == 3 else 10
     psi = SlaterJastrow(ElectronGas(n, 2.0, dimension), [U(order=5)])
-    term = psi.with_parameters(psi.parameters + 0.3).terms[0]
+    term: Any = psi.with_parameters(psi.parameters + 0.3).terms[0]
     like, opposite = (0.25, 0.5) if dimension == 3 else (1 / 3, 1.0)
     slopes = [term.radial(jnp.zeros(()), list(row))[1] for row in term._coefficients()]
     np.testing.assert_allclose(slopes, [like, opposite], rtol=1e-12)
@@ -79,7 +81,7 @@ def test_kato_cusps(dimension):
 def test_p_equals_its_double_sum():
     psi = SlaterJastrow(ElectronGas(14, 1.0), [P(stars=3)])
     psi = psi.with_parameters(jnp.arange(1.0, 7.0) / 10)
-    term = psi.terms[0]
+    term: Any = psi.terms[0]
     r = np.asarray(psi.system.start(KEY, 1)[0])
     total = 0.0
     for i in range(14):
@@ -115,8 +117,8 @@ def test_drift_of_updated_determinants():
 
         return jax.lax.fori_loop(0, 100_000 // 14 + 1, body, walkers)
 
-    moved = many(psi, walkers)
-    fresh = begin(psi, moved.r)
+    moved: Any = many(psi, walkers)
+    fresh: Any = begin(psi, moved.r)
     scale = float(jnp.max(jnp.abs(fresh.slater)))
     assert float(jnp.max(jnp.abs(moved.slater - fresh.slater))) < 1e-8 * scale
     assert float(jnp.max(jnp.abs(moved.log - fresh.log))) < 1e-8
@@ -164,7 +166,7 @@ def test_an_open_shell_may_be_asked_for():
 def test_jastrow_terms_that_cannot_be_used():
     gas = ElectronGas(2, 1.0)
     with pytest.raises(checks.InputError, match="jastrow: must be a list of JastrowTerms"):
-        SlaterJastrow(gas, U(order=4))
+        SlaterJastrow(gas, cast(Any, U(order=4)))
     with pytest.raises(checks.InputError, match="jastrow: must hold one term with Kato's cusps"):
         SlaterJastrow(gas, [U(order=4), P(stars=1), U(order=6)])
 
@@ -172,7 +174,7 @@ def test_jastrow_terms_that_cannot_be_used():
 @pytest.mark.parametrize("smoothness", [2, 3, 4])
 def test_slope_and_curvature_of_u_on_both_sides_of_the_cutoff(smoothness):
     psi = SlaterJastrow(ElectronGas(2, 1.0), [U(order=4, cutoff=1.0, smoothness=smoothness)])
-    (term,) = psi.terms
+    term: Any = psi.terms[0]
     beta = list(term._coefficients()[-1][:, None])
     x = jnp.asarray([0.1, 0.5, 0.99, 1.01, 1.3])
     value = lambda x: term.radial(x[None], beta)[0][0]  # noqa: E731

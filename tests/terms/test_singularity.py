@@ -41,6 +41,31 @@ def test_each_treatment_on_the_same_grid():
     assert errors["cut"] > 20 * errors["regularized"]
 
 
+def plane_levels(h, offset, n=4):
+    model = zt.Model([zt.Kinetic(), zt.Coulomb(1.0)])
+    grid = zt.Grid((round(25.6 / h),) * 2, h, center=offset)
+    return zt.eigenstates(zt.discretize(model, grid), n, zt.LOBPCG(tol=1e-6)).energies
+
+
+@pytest.mark.parametrize(("h", "offset"), [(0.4, 0.0), (0.4, 0.13), (0.2, 0.07)])
+def test_hydrogen_in_the_plane(h, offset):
+    """−1/2(n − ½)²: exact but for how well the grid resolves the core, which is h⁵."""
+    found = plane_levels(h, offset)
+    np.testing.assert_allclose(found[0], -2.0, atol=0.01 * (h / 0.4) ** 5)
+    np.testing.assert_allclose(found[1:], -2 / 9, atol=6e-4 * (h / 0.4) ** 5)
+
+
+def test_other_treatments_in_the_plane_are_as_before():
+    """−Z/r where it is finite, and the mean over the cell, 4 ln(1 + √2)/h, at the nucleus."""
+    grid = zt.Grid((5, 5), 0.4)
+    model = zt.Model([zt.Coulomb(1.0, singularity="cell-average")])
+    values = np.asarray(zt.discretize(model, grid).operator.apply(jnp.ones(grid.shape)))
+    assert values[2, 2] == pytest.approx(-4 * np.log(1 + np.sqrt(2)) / 0.4, rel=1e-12)
+    assert values[2, 3] == pytest.approx(-2.5, rel=1e-12)
+    with pytest.raises(zt.InputError, match=r"spacing: must be at most 0.54 bohr .* but is 0.6"):
+        zt.discretize(zt.Model([zt.Coulomb(1.0)]), zt.Grid((5, 5), 0.6))
+
+
 def test_spacing_is_judged():
     H = zt.Model([zt.Kinetic(), zt.Coulomb(10.0)])
     with pytest.raises(

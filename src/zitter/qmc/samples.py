@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from zitter import checks, cube, io, tables
+from zitter.qmc import measured
 from zitter.qmc.statistics import (
-    FEW_BLOCKS,
     MANY_BLOCKS,
     Estimate,
     reblock,
@@ -27,31 +27,6 @@ OTHERS = {
     "population": ("1", "effective number of walkers"),
     "effective_timestep": ("a.u.", "effective time step"),
 }
-# Abscissas of the estimators; momenta are in units of the Fermi wave vector.
-ABSCISSAS = {
-    "pair_correlation": ("bohr", "distance"),
-    "structure_factor": ("1/bohr", "wave vector"),
-    "momentum_density": ("1", "wave vector / Fermi wave vector"),
-    "radial_density": ("bohr", "distance"),
-    "dipole_moment": ("1", "component"),
-    "forces": ("1", "nucleus"),
-}
-# What the estimators measure, where it is not a pure number.
-MEASURED = {
-    "radial_density": "1/bohr^3",
-    "density": "1/bohr^3",
-    "dipole_moment": "bohr",
-    "forces": "hartree/bohr",
-}
-# What goes with values: where those on a grid are, and of what kind. Their dimensions.
-GRID = {
-    "origin": ("component",),
-    "steps": ("axis", "component"),
-    "nuclei": ("nucleus", "charge_and_position"),
-    "subtract_mean": (),
-}
-
-
 SCATTER = "scatter"  # ends the names of stored `scatter`
 
 
@@ -130,6 +105,12 @@ class Samples(Result):
         others = {"energy", "growth_energy", *OTHERS}
         return {name: self.estimate(name) for name in self.traces if name not in others}
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known beside the numbers, as that an error bar is itself uncertain."""
+        said = [*self.info.get("notes", []), self.estimate().note]
+        return [note for note in dict.fromkeys(said) if note]
+
     def write_cube(self, path: str | os.PathLike[str], spin: bool = False) -> None:
         """The density that `Density` measured, or that of spin, as a Gaussian cube file."""
         if "density" not in self.estimators:
@@ -157,6 +138,7 @@ class Samples(Result):
             "variance": self.variance,
             "acceptance": self.acceptance,
             "blocks": len(self.weights) - self.start,
+            "notes": self.notes,
             "info": self.info,
         }
         if self.divisor is not None:
@@ -166,15 +148,7 @@ class Samples(Result):
             }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
-        if "dipole_moment" in self.estimators:
-            dipole = self.estimators["dipole_moment"]
-            found["dipole_moment"] = dipole["mean"].tolist()
-            found["dipole_moment_error"] = dipole["error"].tolist()
-        if "forces" in self.estimators:
-            forces = self.estimators["forces"]
-            found["forces"] = forces["mean"].T.tolist()  # a row for each nucleus
-            found["forces_error"] = forces["error"].T.tolist()
-        return found
+        return found | measured.numbers(self.estimators)
 
     def summary(self) -> str:
         """A table for people: every energy with its error bar."""
@@ -193,17 +167,7 @@ class Samples(Result):
             unit = OTHERS[name][0] if name in OTHERS else self.units
             shown = with_error(part.mean, part.error)
             lines.append(f"  {name.replace('_', ' '):<22} {shown} {unit}".rstrip())
-        if "dipole_moment" in self.estimators:
-            dipole = self.estimators["dipole_moment"]
-            shown = map(with_error, dipole["mean"].tolist(), dipole["error"].tolist())
-            lines.append(f"  {'dipole moment':<22} ({', '.join(shown)}) e·bohr")
-        if "forces" in self.estimators:
-            forces = self.estimators["forces"]
-            for i, (mean, error) in enumerate(
-                zip(forces["mean"].T, forces["error"].T, strict=True)
-            ):
-                shown = ", ".join(map(with_error, mean.tolist(), error.tolist()))
-                lines.append(f"  {f'force on nucleus {i + 1}':<22} ({shown}) hartree/bohr")
+        lines += [f"  {what:<22} {told}" for what, told in measured.told(self.estimators).items()]
         variance = self.estimate("variance")
         shown = with_error(variance.mean, variance.error)
         lines += [
@@ -228,12 +192,7 @@ class Samples(Result):
             found = row["energy"]
             text = "left out" if found is None else with_error(found, row["error"])
             lines.append(f"  {f'twist ({shown})':<22} {text}")
-        lines += [f"  note: {note}" for note in self.info.get("notes", [])]
-        if energy.blocks < FEW_BLOCKS and not energy.groups:
-            lines.append(
-                f"  note: the error bar rests on {energy.blocks} stretches of the run only and is "
-                "itself uncertain: take more blocks"
-            )
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -245,16 +204,7 @@ class Samples(Result):
             unit, label = OTHERS.get(name, (self.units, name.replace("_", " ")))
             v[name] = io.Variable(trace, ("block",), unit, label)
         v["weight"] = io.Variable(self.weights, ("block",), "1", "weight of the block")
-        for name, parts in self.estimators.items():
-            for part, values in parts.items():
-                label = f"{name}__{part}"
-                dims = tuple(f"{name}__{dim}" for dim in _dims(part, values.ndim))
-                unit, about = MEASURED.get(name, "1"), part
-                if part == "x":
-                    unit, about = ABSCISSAS.get(name, ("a.u.", "x"))
-                elif part in GRID:
-                    unit = "a.u."
-                v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
+        v |= measured.variables(self.estimators)
         for name, residuals in self.scatter.items():
             label = f"{name.replace('_', ' ')}: what groups of walkers add to its deviation"
             v[f"{name}__{SCATTER}"] = io.Variable(residuals, ("group",), self.units, label)
@@ -263,7 +213,7 @@ class Samples(Result):
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
         attributes = {
             "kind": self.kind,
-            "info": self.info,
+            "info": self.info | ({"notes": self.notes} if self.notes else {}),
             "input": self.input,
             "units": self.units,
             "start": str(self.start),
@@ -308,10 +258,3 @@ class Samples(Result):
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
             scatter,
         )
-
-
-def _dims(part: str, axes: int) -> tuple[str, ...]:
-    """Names of the dimensions of an estimator's array: over x, rows over x, or rows of a grid."""
-    if part in GRID:
-        return GRID[part]
-    return ("x",) if axes == 1 else ("row", "x") if axes == 2 else ("row", "a", "b", "c")[:axes]

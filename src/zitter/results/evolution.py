@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ERRORS = {
     "step_error": "error of the final state by the step size (from a run with twice the step)",
     "norm_loss": "probability lost (absorbed, or the propagator's error)",
+    "absorbed": "probability that absorbers account for",
     "error_estimate": "error of the steps, summed (freezing H(t) in a step is not in it)",
     "tolerance_per_step": "tolerance per step",
     "initial_residual": "residual of the initial state (hartree)",

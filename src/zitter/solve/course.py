@@ -5,8 +5,7 @@ A `Context` stays the same, a `State` changes; `record` is one step of the drive
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -19,6 +18,7 @@ from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.observables.base import Observable
 from zitter.propagators.base import Propagator
+from zitter.solve import guards
 
 
 class Context(eqx.Module):
@@ -40,42 +40,71 @@ class Context(eqx.Module):
 
 
 class State(eqx.Module):
-    """What changes: how many steps are done, ψ, the propagator's own memory, and the largest
-    populations at the edges of the basis, at the records so far.
+    """What changes: how many steps are done, ψ, the propagator's own memory, the largest
+    populations at the edges of the basis, at the records so far, and the probability that was
+    absorbed (None where nothing absorbs).
     """
 
     steps: jax.Array
     psi: jax.Array
     memory: Any
     reached: dict[str, jax.Array]
+    absorbed: jax.Array | None = None
 
 
 @eqx.filter_jit
 def begin(context: Context, psi: jax.Array) -> State:
     psi = context.H.basis.keep(psi)
     memory = context.propagator.init(context.H, psi, context.start, context.dt)
-    return State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges))
+    absorbed = jnp.zeros((), jnp.float64) if guards.absorbs(context.H) else None
+    return State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges), absorbed)
 
 
 def advance(context: Context, state: State, steps: int) -> State:
     """`steps` time steps; the mask, if any, after each."""
+    H, method = context.H, context.propagator
+    state = eqx.tree_at(lambda s: s.psi, state, method.enter(state.psi))
+    if state.absorbed is None or H.hermitian:
+        state = _stepped(context, state, steps)
+    else:
+        stride = guards.stride(steps)
+        state = _repeated(lambda s: _counted(context, s, stride), state, steps // stride)
+    return eqx.tree_at(lambda s: s.psi, state, method.leave(state.psi))
+
+
+def _counted(context: Context, state: State, steps: int) -> State:
+    """A few steps, with what is absorbed meanwhile at the rate that they begin with."""
+    assert state.absorbed is not None
+    H, dt = context.H, context.dt
+    t = context.start + state.steps * dt
+    rate = guards.rate(H, context.propagator.leave(state.psi), t)
+    state = eqx.tree_at(lambda s: s.absorbed, state, state.absorbed + steps * dt * rate)
+    return _stepped(context, state, steps)
+
+
+def _stepped(context: Context, state: State, steps: int) -> State:
     H, dt, method = context.H, context.dt, context.propagator
 
-    def body(_, state):
+    def body(state):
         t = context.start + state.steps * dt
         psi, memory = method.step(H, state.psi, t, dt, state.memory)
+        absorbed = state.absorbed
         if H.mask is not None:
-            psi = method.enter(H.mask.apply(method.leave(psi), dt))
-        return State(state.steps + 1, psi, memory, state.reached)
+            whole = method.leave(psi)
+            masked = H.mask.apply(whole, dt)
+            psi = method.enter(masked)
+            if absorbed is not None:
+                absorbed = absorbed + guards.difference(H.basis, whole, masked)
+        return State(state.steps + 1, psi, memory, state.reached, absorbed)
 
-    state = State(state.steps, method.enter(state.psi), state.memory, state.reached)
-    if steps == 1:
-        state = body(0, state)
-    else:
-        # Long bodies take minutes to compile and gain nothing from being repeated.
-        unroll = max(1, runtime.unroll() // method.stages)
-        state = jax.lax.fori_loop(0, steps, body, state, unroll=unroll)
-    return State(state.steps, method.leave(state.psi), state.memory, state.reached)
+    # Long bodies take minutes to compile and gain nothing from being repeated.
+    return _repeated(body, state, steps, unroll=max(1, runtime.unroll() // method.stages))
+
+
+def _repeated(body: Callable[[State], State], state: State, count: int, unroll: int = 1) -> State:
+    if count == 1:
+        return body(state)
+    return jax.lax.fori_loop(0, count, lambda _, s: body(s), state, unroll=unroll)
 
 
 def record(context: Context, state: State) -> tuple[State, dict[str, jax.Array]]:
@@ -84,7 +113,7 @@ def record(context: Context, state: State) -> tuple[State, dict[str, jax.Array]]
     if context.save_states:
         values["states"] = state.psi
     reached = edges.largest(context.edges, state.psi, state.reached)
-    state = State(state.steps, state.psi, state.memory, reached)
+    state = State(state.steps, state.psi, state.memory, reached, state.absorbed)
     return advance(context, state, context.save_every), values
 
 
@@ -128,8 +157,4 @@ def problem(context: Context, state: State, before: float, norm: float) -> str |
     if problem is not None:
         return problem
     t = float(context.start + state.steps * context.dt)
-    if not math.isfinite(norm):
-        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-    if norm > 1.5 * before + 1e-3:
-        return f"The norm grew from {before:g} to {norm:g} by t = {t:g}: take a smaller dt."
-    return None
+    return guards.problem(context.H, t, before, norm, state.absorbed)

@@ -23,7 +23,7 @@ from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.results import Eigenstates, Solution
-from zitter.solve import course, requests
+from zitter.solve import course, guards, requests
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
@@ -40,6 +40,7 @@ def evolve(
     *,
     save_states: bool = False,
     step_check: bool = False,
+    step_limit: float = guards.STEP_LIMIT,
     progress: bool = False,
     checkpoint: str | Path | loop.Checkpoint | None = None,
     checkpoint_every: float = 30.0,
@@ -51,13 +52,24 @@ def evolve(
     Observables (and with `save_states` ψ itself) are recorded at the start, after every
     `save_every` steps (default: about 1000 records) and at the end. Precision follows `psi0`.
     `step_check` repeats the run with twice the step, at half the cost, and puts an estimate of the
-    final state's error by the step size into `info["step_error"]`.
+    final state's error by the step size into `info["step_error"]`; above `step_limit` that error,
+    or the propagator's own estimate, is warned of. Probability lost beyond what absorbers account
+    for is warned of as well, and ends the run where it is more than a tenth.
     Inside `jax.grad` or `jax.vmap` the run is one compiled scan without progress, guards or
     checkpoints.
     """
     H, psi, propagator = requests.checked(H, psi0, propagator)
     plan = prepare(
-        H, psi.dtype, t, dt, propagator, observables, save_every, save_states, step_check
+        H,
+        psi.dtype,
+        t,
+        dt,
+        propagator,
+        observables,
+        save_every,
+        save_states,
+        step_check,
+        step_limit=step_limit,
     )
     return plan.run(psi, progress, checkpoint, checkpoint_every, resume)
 
@@ -73,6 +85,7 @@ def prepare(
     save_states: bool = False,
     step_check: bool = False,
     find_eigenstates: Callable[..., Eigenstates] = eigenstates,
+    step_limit: float = guards.STEP_LIMIT,
 ) -> Plan:
     """All of `evolve` that can be refused, for states of `dtype`; nothing is carried in time yet.
 
@@ -82,11 +95,13 @@ def prepare(
     checks.instance("propagator", propagator, Propagator)
     first, last = requests.span(t)
     dt = float(checks.positive("dt", dt, "time"))
-    steps = max(1, math.ceil((last - first) / dt * (1 - 1e-12)))
+    steps = requests.count_steps(last - first, dt)
     dt = (last - first) / steps
     save_every = requests.record_interval(save_every, steps)
+    runtime.require_memory("save_every", 8.0 * (steps // save_every))
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
+    step_limit = float(checks.positive("step_limit", step_limit))
     H = H.astype(jnp.finfo(dtype).dtype)
     spread = propagator.divided(H)
     given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
@@ -101,7 +116,7 @@ def prepare(
         spread, propagator, inside, np.float64(first), np.float64(dt), save_every, save_states
     )
     checked = given if step_check else None
-    return Plan(H, context, ready, jnp.dtype(dtype), steps, undivided, checked)
+    return Plan(H, context, ready, jnp.dtype(dtype), steps, undivided, checked, step_limit)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +133,7 @@ class Plan:
     steps: int
     undivided: tuple[Observable, ...]  # those measured in the loop, as on one device
     checked_with: Propagator | None = None  # the method as given, where the step is to be checked
+    step_limit: float = guards.STEP_LIMIT
 
     @property
     def records(self) -> int:
@@ -181,6 +197,8 @@ class Plan:
         norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
         info = _info(context, ends[-1], self.steps, norms, time.perf_counter() - started) | checked
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
+        guards.warn_of_lost_norm(context.H, *norms, ends[-1].absorbed)
+        self.warn_of_steps([info])
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
@@ -192,7 +210,8 @@ class Plan:
             return None
         basis = self.context.H.basis
         if isinstance(folder, loop.Checkpoint):
-            return dataclasses.replace(folder, order=basis)
+            folder.order = basis
+            return folder
         method = self.context.propagator.bare()
         same = dataclasses.replace(
             self.context, propagator=method, H=self.H, observables=self.undivided
@@ -204,7 +223,8 @@ class Plan:
         if coarse is None:
             return {}
         try:
-            other = coarse.run(psi).final
+            with guards.silence():
+                other = coarse.run(psi).final
         except checks.RunError:  # the run itself is done: keep it, unchecked
             return {}
         return self.step_error(coarse, other, final)
@@ -226,6 +246,11 @@ class Plan:
         order = self.checked_with.convergence_order(self.H)
         distance = float(self.H.basis.norm(other - final))
         return {"step_error": distance / (ratio**order - 1)}
+
+    def warn_of_steps(self, infos: Sequence[dict[str, Any]]) -> None:
+        """Of the worst of several runs of this form, where its steps were too long."""
+        order = 1 if self.checked_with is None else self.checked_with.convergence_order(self.H)
+        guards.warn_of_steps(infos, self.step_limit, float(self.context.dt), order)
 
     def problem(self, state: State, seen: dict[str, Any]) -> str | None:
         """What is wrong with a run that has come to this state, as a sentence."""
@@ -333,6 +358,7 @@ def _info(
         "steps": steps,
         "dt": float(context.dt),
         "norm_loss": norms[0] ** 2 - norms[1] ** 2,
+        **({} if state.absorbed is None else {"absorbed": float(state.absorbed)}),
         **{
             key: v if isinstance(v, int) else float(v) for key, v in report.items() if v is not None
         },

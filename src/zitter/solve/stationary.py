@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from zitter import checks, runtime
+from zitter import checks, runtime, same_run
+from zitter.checkpoints import Checkpoint
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import cast_reals
 from zitter.results import Eigenstates
+from zitter.rounds import Rounds
 from zitter.stored import Kept
 
 
-def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -> Eigenstates:
-    """The lowest `n` stationary states of a Hamiltonian that does not change with time."""
+def eigenstates(
+    H: Hamiltonian,
+    n: int = 1,
+    solver: Eigensolver | None = None,
+    *,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
+) -> Eigenstates:
+    """The lowest `n` stationary states of a Hamiltonian that does not change with time.
+
+    Iterative solvers keep their state in the folder `checkpoint` every so many seconds, and go on
+    from there with `resume`; direct ones begin anew.
+    """
     checks.instance("H", H, Hamiltonian)
     n = checks.integer("n", n, 1, H.basis.size)
     solver = recommended(H, n) if solver is None else solver
@@ -25,7 +41,14 @@ def eigenstates(H: Hamiltonian, n: int = 1, solver: Eigensolver | None = None) -
     solver.check(H, n)
     started = time.perf_counter()
     spread = H.divided() if solver.divides else H
-    energies, states, info = solver.solve(spread, n)
+    every = float(checks.non_negative("checkpoint_every", checkpoint_every))
+    resume = checks.boolean("resume", resume)
+    if checkpoint is None or not solver.keeps_rounds:
+        energies, states, info = solver.solve(spread, n)
+    else:
+        keeper = Checkpoint(Path(checkpoint), every, same_run.fingerprint(H, n, solver))
+        given: Any = {"rounds": Rounds(keeper, resume)}
+        energies, states, info = solver.solve(spread, n, **given)
     residuals = residual_norms(spread, energies, states)
     states = spread.basis.join(states)
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds

@@ -24,6 +24,7 @@ from zitter.terms.singularity import (
     cell_average,
     cut,
     regularized,
+    square_average,
 )
 from zitter.terms.trajectories import Trajectory
 
@@ -198,17 +199,14 @@ class SoftCoulomb(Centers):
         return -jnp.squeeze(self.Z) / jnp.sqrt(r**2 + self.softening)
 
 
-_SQUARE_MEAN = 4 * np.log(1 + np.sqrt(2))  # of 1/r over a unit square around the origin
-
-
 class Coulomb(Centers):
     """V = −Σ_j Z_j / |r − R_j|, in two and three dimensions.
 
-    `singularity` says what stands for the pole on a three-dimensional grid:
+    `singularity` says what stands for the pole on a grid:
     "regularized", a smooth potential with the levels of −Z/r (the default; it asks for a spacing
-    below 0.7/Z, and for the particle's `mass` if that is not 1); "cell-average", the mean over a
-    ball of the cell's volume; "cut", −Z/h inside r < h. In two dimensions the mean over the cell
-    stands for the singular value. Bases around the nucleus need none of this.
+    below 0.7/Z in space and 0.5/Z in the plane, and for the particle's `mass` if that is not 1);
+    "cell-average", the mean over a ball of the cell's volume or over the cell at the nucleus in the
+    plane; "cut", −Z/h inside r < h. Bases around the nucleus need none of this.
     """
 
     singularity: Singularity = eqx.field(static=True)
@@ -234,13 +232,11 @@ class Coulomb(Centers):
         if basis.lattice is None:
             return -charge / jnp.sqrt(distance_squared)
         h = basis.lattice[: basis.dimension]
-        if basis.dimension == 2:
-            inside = distance_squared < (0.5 * min(h)) ** 2
-            safe = jnp.where(inside, 1.0, distance_squared)
-            return -charge * jnp.where(inside, _SQUARE_MEAN / min(h), 1 / jnp.sqrt(safe))
         match self.singularity:
             case "regularized":
-                return regularized(charge, distance_squared, max(h), self.mass)
+                return regularized(charge, distance_squared, max(h), self.mass, basis.dimension)
+            case "cell-average" if basis.dimension == 2:
+                return square_average(charge, distance_squared, min(h))
             case "cell-average":
                 return cell_average(charge, distance_squared, float(np.prod(h)))
             case "cut":
@@ -257,8 +253,7 @@ class Coulomb(Centers):
 
     def lattice_order(self, basis: Basis) -> int:
         """1 where a pole is sampled as it is."""
-        smooth = self.singularity == "regularized" and basis.dimension == 3
-        return SMOOTH_ORDER if smooth else 1
+        return SMOOTH_ORDER if self.singularity == "regularized" else 1
 
     def central(self, r):
         return -jnp.squeeze(self.Z) / r

@@ -11,7 +11,8 @@ all-electron potentials of this kind are due to Gygi, J. Chem. Theory Comput. 19
 The four A_k(Z/α) are fixed by four conditions on the regular radial solutions in units of Z:
 the logarithmic derivative outside the core is that of −1/r at the energies of the hydrogen levels
 1s, 2s, 2p and, for l = 2, of n = 2. Hydrogen's n = 1 and n = 2 are then exact for any α, and other
-systems converge as h⁵ (measured; docs/stationary-states.md).
+systems converge as h⁵ (measured; docs/stationary-states.md). In the plane the form is the same,
+with |m| in the place of l and the levels −1/2(n − ½)².
 """
 
 from __future__ import annotations
@@ -23,55 +24,40 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.terms.core_tables import COEFFICIENTS, LARGEST_RATIO
 
 Singularity = Literal["regularized", "cell-average", "cut"]
 SINGULARITIES = ("regularized", "cell-average", "cut")
 
 CORE_WIDTH = 0.45  # α·h: beyond 0.5 the grid no longer resolves the core, below 0.4 it is wasted
-LARGEST_RATIO = 1.6  # Z/α up to which the coefficients are tabulated
-
-# Chebyshev coefficients of A_0 … A_3 on 0 ≤ Z/α ≤ 1.6, good to 1e-7; tests/terms solves the
-# radial equation with them.
-_A = np.array(
-    [
-        [-2.24757128, -0.458314613, -0.0175114491, 0.00313041656, -0.000927201205]
-        + [0.00034901743, -0.00013083487, 4.89555207e-05, -1.82106557e-05, 6.69945123e-06]
-        + [-2.40987566e-06, 8.24773771e-07, -2.50181382e-07],
-        [2.68040244, 1.09195244, 0.101936327, -0.00225329894, 0.00150204717]
-        + [-0.000616707011, 0.000226407112, -8.4884075e-05, 3.15458424e-05, -1.15881371e-05]
-        + [4.16033017e-06, -1.41897107e-06, 4.2765532e-07],
-        [-0.919844556, -0.515583164, -0.0676081878, -0.00158453, -0.000527572459]
-        + [0.000236438663, -8.07428726e-05, 3.06649818e-05, -1.13800063e-05, 4.17484038e-06]
-        + [-1.49677412e-06, 5.09100128e-07, -1.52631416e-07],
-        [0.0842216048, 0.0569920611, 0.00903381944, 0.000419958662, 4.01882101e-05]
-        + [-2.41132228e-05, 6.78658931e-06, -2.69074364e-06, 9.97778667e-07, -3.64980538e-07]
-        + [1.307638e-07, -4.43654397e-08, 1.32381533e-08],
-    ]
-)
 
 
-def core_coefficients(ratio: Any) -> jax.Array:
+def core_coefficients(ratio: Any, dimension: int = 3) -> jax.Array:
     """A_0 … A_3 at Z/α, by Clenshaw's recurrence; for repulsion (Z < 0) the limit Z/α → 0."""
-    t = jnp.clip(ratio, 0.0, LARGEST_RATIO) / (0.5 * LARGEST_RATIO) - 1
-    table = jnp.asarray(_A, jnp.result_type(float))
+    largest = LARGEST_RATIO[dimension]
+    t = jnp.clip(ratio, 0.0, largest) / (0.5 * largest) - 1
+    table = jnp.asarray(COEFFICIENTS[dimension], jnp.result_type(float))
     later = following = jnp.zeros(4, table.dtype)
     for column in table.T[:0:-1]:
         later, following = following, column + 2 * t * following - later
     return table[:, 0] + t * following - later
 
 
-def regularized(charge: Any, distance_squared: jax.Array, spacing: float, mass: Any) -> jax.Array:
+def regularized(
+    charge: Any, distance_squared: jax.Array, spacing: float, mass: Any, dimension: int = 3
+) -> jax.Array:
     """The smooth −Z/r for a particle of `mass` on a grid of this spacing, from r²."""
+    largest = LARGEST_RATIO[dimension]
     alpha = CORE_WIDTH / spacing
     ratio = jnp.asarray(mass, jnp.result_type(float)) * charge / alpha
-    if not checks.is_traced(ratio) and float(jnp.max(ratio)) > LARGEST_RATIO:
-        limit = LARGEST_RATIO * CORE_WIDTH * spacing / (float(jnp.max(ratio)) * CORE_WIDTH)
+    if not checks.is_traced(ratio) and float(jnp.max(ratio)) > largest:
+        limit = largest * CORE_WIDTH * spacing / (float(jnp.max(ratio)) * CORE_WIDTH)
         raise checks.InputError(
             "spacing",
             f"must be at most {limit:.3g} bohr to resolve a nucleus of charge "
             f"{float(jnp.max(jnp.asarray(charge))):g}, but is {spacing:g}",
         )
-    coefficients = core_coefficients(ratio).astype(distance_squared.dtype)
+    coefficients = core_coefficients(ratio, dimension).astype(distance_squared.dtype)
     square = distance_squared * alpha**2
     # erf(x)/x → 2/√π at x = 0, where the quotient itself cannot be taken.
     near = square < 1e-8
@@ -81,6 +67,13 @@ def regularized(charge: Any, distance_squared: jax.Array, spacing: float, mass: 
     for a in (coefficients[2], coefficients[1], coefficients[0]):
         core = a + core * square
     return charge * alpha * (core * jnp.exp(-square) - smeared)
+
+
+def square_average(charge: Any, distance_squared: jax.Array, spacing: float) -> jax.Array:
+    """−Z/r in the plane, and at the nucleus its mean over a square of this side."""
+    inside = distance_squared < (0.5 * spacing) ** 2
+    safe = jnp.where(inside, 1.0, distance_squared)
+    return -charge * jnp.where(inside, 4 * np.arcsinh(1.0) / spacing, 1 / jnp.sqrt(safe))
 
 
 def cell_average(charge: Any, distance_squared: jax.Array, volume: float) -> jax.Array:

@@ -10,6 +10,7 @@ beyond the end points; with "periodic" the box has length n·h.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,8 +22,10 @@ from jax.sharding import Mesh
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
+from zitter.bases.edges import Edge
 from zitter.bases.grid import box, measuring, operators, scaling, transfer
 from zitter.bases.grid.divided import DividedGrid
+from zitter.bases.grid.edges import walls
 from zitter.bases.places import Places
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -31,6 +34,7 @@ from zitter.linalg.slabs import Slabs
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
+STATE = 8  # bytes of an amplitude in single precision, the least that a run holds of each
 
 
 class Grid(Basis):
@@ -56,6 +60,7 @@ class Grid(Basis):
         if not 1 <= len(lengths) <= 3:
             raise checks.InputError("shape", f"must have 1, 2 or 3 axes, but has {len(lengths)}")
         self.shape = tuple(checks.integer("shape", n, 3) for n in lengths)
+        runtime.require_memory("shape", math.prod(self.shape) * STATE)
         ndim = len(self.shape)
         self.spacing = _per_axis("spacing", spacing, ndim, checks.positive)
         self.center = _per_axis("center", center, ndim, checks.scalar)
@@ -176,6 +181,9 @@ class Grid(Basis):
         if self.particles > 1:
             raise Refused(self, "a function of one place", "it has several particles")
         return measuring.interpolated(self, psi, (x, y, z)[: self.ndim])
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        return walls(self, self.shape, open_end)
 
     # Devices.
 

@@ -14,7 +14,9 @@ import numpy as np
 
 from zitter.bases.base import Refused
 from zitter.bases.divided import DividedBasis
+from zitter.bases.edges import Edge
 from zitter.bases.grid import measuring
+from zitter.bases.grid.edges import walls
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.slabs import Slabs
 
@@ -92,6 +94,9 @@ class DividedGrid(DividedBasis):
 
     def density_axes(self) -> dict[str, np.ndarray]:
         return self.grid.density_axes()
+
+    def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
+        return walls(self.grid, self.shape, open_end)
 
     def coarser(self, operator: Operator) -> Any:
         raise Refused(self, "a coarser grid", "leave coarse_levels out on a mesh")

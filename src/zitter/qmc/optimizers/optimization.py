@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -11,32 +13,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop
-from zitter.qmc import spread
+from zitter import checks, loop, runtime, same_run
+from zitter.qmc import spread, streams
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
 from zitter.qmc.optimizers.linear_method import LinearMethod
 from zitter.qmc.optimizers.tables import Data, Draws, energies, sample, tabulate
-from zitter.qmc.statistics import with_error
+from zitter.qmc.optimizers.verdicts import IDLE_STEPS, Iteration, decided, gained, iteration
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
+from zitter.rounds import Rounds
 
 Psi = TypeVar("Psi", bound=Wavefunction)
 MOST_TIMES = 8  # how many times the draws of an iteration may grow
-IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
-LEAST_GAIN = 2e-3  # of the spread (the variance) of E_L: less is none, and errors must be as small
-
-
-@dataclasses.dataclass(frozen=True)
-class Iteration:
-    """One set of parameters with the energy sampled from it."""
-
-    parameters: np.ndarray
-    energy: float
-    error: float
-    variance: float
-    variance_error: float
+CLEARLY = 5.0  # errors by which the best must be better than the start to need no other judge
+LEAST_GAIN = 5e-4  # of the spread (the variance) of E_L: less is none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +65,9 @@ def optimize(
     draws: int = 16,
     stride: int = 4,
     seed: int = 0,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
     progress: bool = False,
 ) -> Optimization[Psi]:
     """Optimize the parameters of Ψ; what comes back is never worse than what went in.
@@ -81,31 +76,61 @@ def optimize(
     many once steps gain too little to be told from noise. Every step is judged on samples drawn
     after it, beside the parameters before it, and taken back where it made things worse. It ends
     when three steps in a row gained nothing that samples can tell, or with the iterations of the
-    method; `converged` and `verdict` say which.
+    method; `converged` and `verdict` say which. Where the course cannot tell that the best is
+    better than the start, both are sampled anew, and the better one is taken. Between iterations
+    its state is kept in the folder `checkpoint`, every so many seconds; `resume` goes on from it.
     """
     method = LinearMethod() if method is None else method
     check_options(psi, method, walkers, draws, stride, seed)
-    divisor, units = psi.system.units
+    rounds = Rounds()
+    if checkpoint is not None:
+        every = float(checks.non_negative("checkpoint_every", checkpoint_every))
+        same = same_run.fingerprint(psi, method, walkers, draws, stride, seed)
+        rounds = Rounds(loop.Checkpoint(Path(checkpoint), every, same), resume)
     source = _Source(psi, walkers, draws, stride, seed, progress)
+    with rounds.running():
+        return _optimized(psi, method, source, rounds)
+
+
+class _Standing(NamedTuple):
+    """Where an optimization stands between two iterations."""
+
+    parameters: Any
+    walk: variational.State
+    times: Any
+    idle: Any
+    best: Any
+    gain: Any
+
+
+def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
+    divisor, units = psi.system.units
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
-    for index in range(method.iterations + 1):
+    standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
+    done, standing = rounds.begin(standing)
+    if done:
+        history = [Iteration(*row) for row in _rows(rounds)]
+        times, idle, best = int(standing.times), int(standing.idle), int(standing.best)
+        gain = Gain(*(float(x) for x in standing.gain))
+        source.state, source.settled = standing.walk, True
+        psi = psi.with_parameters(standing.parameters)
+    for index in range(done, method.iterations + 1):
         now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
-        history.append(_iteration(now, divisor))
+        history.append(iteration(now, divisor))
         kept = history[best].parameters
         if not np.array_equal(kept, history[index].parameters):
             gain = gain_over(kept, now, method)
             if math.isfinite(gain.value) and gain.value >= -2 * gain.error:
                 best = index
-            least = _least_gain(method, now)
-            gained = gain.value > max(2 * gain.error, least)
-            # Few samples cannot tell whether there is a gain: more of them, before it counts.
-            blind = gain.error > least and times < MOST_TIMES
-            idle = 0 if gained else idle if blind else idle + 1
-            times = times if gained else min(2 * times, MOST_TIMES)
+            gained = gain.value > max(2 * gain.error, _least_gain(method, now))
+        else:
+            gained = False  # no proposal was better
+        if gained:
+            idle = 0
         elif index > 0:
-            # No proposal was better.
-            idle, times = idle + (2 * times >= MOST_TIMES), min(2 * times, MOST_TIMES)
+            # Few samples make poor steps and cannot tell what is gained: more, before it counts.
+            idle, times = idle + (times == MOST_TIMES), min(2 * times, MOST_TIMES)
         if idle >= IDLE_STEPS or index == method.iterations:
             break
         if best == index or np.array_equal(kept, history[index].parameters):
@@ -113,7 +138,11 @@ def optimize(
         else:
             step = kept  # a step back, to be sampled anew
         psi = psi.with_parameters(jnp.asarray(step))
-    best, verdict = _verdict(method, history, best, idle, gain)
+        standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
+        rounds.keep(index + 1, standing, **dataclasses.asdict(history[index]))
+    rounds.save()  # a stage that follows may be stopped: this one is not to be repeated then
+    ends = _ends(psi, method, source, history, best)
+    best, verdict = decided(method, *ends, best, idle, gain)
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     told = type(method).__name__, units
     return Optimization(final, history, best, *told, idle >= IDLE_STEPS, verdict)
@@ -126,6 +155,9 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         checks.instance("method", method, Method)
     spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
+    each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+    runtime.require_memory("walkers", walkers * each)
+    runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)
     checks.integer("seed", seed, 0)
     if np.size(psi.parameters) == 0:
@@ -147,15 +179,19 @@ class _Source:
 
     def __init__(self, psi, walkers, draws, stride, seed, progress):
         self.draws, self.stride, self.progress = draws, stride, progress
-        self.state = variational.first_state(psi, walkers, seed, jnp.float64)
+        key = streams.seeded(seed, streams.OPTIMIZATION)
+        self.state = variational.first_state(psi, walkers, key, jnp.float64)
         form = eqx.filter_eval_shape(_stored, psi, self.state)
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
         )
-        self._draw(psi, 16, True, "equilibrating")
+        self.settled = False
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
         """`times` × `draws` draws of every walker."""
+        if not self.settled:
+            self._draw(psi, 16, True, "equilibrating")
+            self.settled = True
         # Walkers come from other parameters: let them settle in these.
         fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
         self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
@@ -189,7 +225,8 @@ def _step(context: variational.Context, state: _Drawing):
 
 
 def _stored(psi: Wavefunction, state: variational.State) -> Data:
-    keys = jax.random.split(jax.random.fold_in(state.key, 1), state.walkers.log.shape[0])
+    own = streams.apart(state.key, streams.STORED_SAMPLES)
+    keys = jax.random.split(own, state.walkers.log.shape[0])
     return spread.each_walker(sample, psi, state.walkers, keys)
 
 
@@ -204,42 +241,38 @@ def _guard(state: _Drawing, done: int) -> str | None:
     return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
 
 
-def _iteration(now: Sampled, divisor: int) -> Iteration:
-    """Means over all samples, with errors from the means of walkers, which are independent."""
-    walkers = int(np.max(now.walker)) + 1
+def _rows(rounds: Rounds) -> Iterator[tuple[Any, ...]]:
+    """The iterations that a checkpoint holds."""
+    names = [field.name for field in dataclasses.fields(Iteration)]
+    for parameters, *numbers in zip(*(rounds.records(name) for name in names), strict=True):
+        yield parameters, *(float(x) for x in numbers)
 
-    def estimate(values: np.ndarray) -> tuple[float, float]:
-        means = values.reshape(-1, walkers).mean(axis=0)
-        return float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(walkers))
 
-    energy, error = estimate(now.energy)
-    variance = estimate((now.energy - energy) ** 2)
-    return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
+def _ends(
+    psi: Wavefunction, method: Method, source: _Source, history: list[Iteration], best: int
+) -> tuple[Iteration, Iteration]:
+    """The start and the best, sampled anew where the course cannot tell which is better.
+
+    A step is taken unless samples tell that it is worse: many of them may have led astray, and
+    chance chose among them. Samples that had no part in that can tell.
+    """
+    ends = history[0], history[best]
+    gain = gained(method, *ends)
+    if best == 0 or gain.value > CLEARLY * gain.error:
+        return ends
+    divisor, _ = psi.system.units
+    first, last = (
+        iteration(
+            source.sampled(
+                psi.with_parameters(jnp.asarray(end.parameters)), MOST_TIMES, f"judging the {name}"
+            ),
+            divisor,
+        )
+        for name, end in zip(("start", "best"), ends, strict=True)
+    )
+    return first, last
 
 
 def _least_gain(method: Method, now: Sampled) -> float:
     variance = float(np.var(now.energy))
     return LEAST_GAIN * method.objective(math.sqrt(variance), variance)
-
-
-def _verdict(
-    method: Method, history: list[Iteration], best: int, idle: int, gain: Gain
-) -> tuple[int, str]:
-    """Which parameters are taken, and how it ended."""
-    first, last = history[0], history[best]
-    score = [method.objective(h.energy, h.variance) for h in (first, last)]
-    least = [
-        method.objective(h.energy - h.error, h.variance - h.variance_error) for h in (first, last)
-    ]
-    doubt = np.subtract(score, least)
-    if not score[1] - score[0] <= 2 * float(np.hypot(*doubt)):
-        return 0, "failed: no step was better than the start; more walkers or draws might be"
-    unit = "hartree" if method.objective(1.0, 0.0) else "hartree²"
-    told = f"{with_error(gain.value, gain.error)} {unit}"
-    if idle >= IDLE_STEPS:
-        return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
-    if idle:
-        return best, f"nearly converged: samples see no gain in the last step ({told})"
-    if gain.value <= gain.error:
-        return best, f"undecided: the last step gained {told}; take more walkers or draws to tell"
-    return best, f"still improving: the last step gained {told}; more iterations would gain more"

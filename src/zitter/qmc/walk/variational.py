@@ -19,6 +19,7 @@ from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.statistics import GROUPS, autocorrelation_time, group_count
+from zitter.qmc.streams import seeded
 from zitter.qmc.walk.near_nuclei import steps
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
@@ -111,11 +112,14 @@ def counter(state: State) -> Any:
     return state.sweeps
 
 
-def first_states(run: Run) -> State:
+def first_states(run: Run, stream: int | None = None) -> State:
     """The walkers to begin with, at every twist, spread over the mesh."""
     if run.twists is None:
-        return first_state(run.psi, run.walkers, run.seed, run.dtype, run.start)
-    starts = run.at_twists(lambda psi, seed: first_positions(psi, run.walkers, seed, run.start))
+        key = seeded(run.seed, stream)
+        return first_state(run.psi, run.walkers, key, run.dtype, run.start)
+    starts = run.at_twists(
+        lambda psi, seed: first_positions(psi, run.walkers, seeded(seed, stream), run.start)
+    )
     r, key = (jnp.stack(parts) for parts in zip(*starts, strict=True))
     each = jnp.ones(len(starts))
     at_rest = State(
@@ -151,16 +155,16 @@ def guard(run: Run) -> Any:
     )
 
 
-def first_state(psi: Wavefunction, walkers: int, seed: int, dtype: Any, start: Any = None) -> State:
+def first_state(psi: Wavefunction, walkers: int, key: Any, dtype: Any, start: Any = None) -> State:
     """Walkers at the positions `start` (walkers, d, N), or where the system puts them."""
-    r, key = first_positions(psi, walkers, seed, start)
+    r, key = first_positions(psi, walkers, key, start)
     fresh = fresh_walkers(psi, spread.placed(r, False), dtype)
     return State(fresh, key, _width(psi), jnp.zeros((), jnp.int32), jnp.zeros(()))
 
 
-def first_positions(psi: Wavefunction, walkers: int, seed: int, start: Any = None):
+def first_positions(psi: Wavefunction, walkers: int, key: Any, start: Any = None):
     """(where walkers begin, the key of all that follows)."""
-    key, own = jax.random.split(jax.random.PRNGKey(seed))
+    key, own = jax.random.split(key)
     return psi.system.start(own, walkers) if start is None else start, key
 
 
@@ -234,16 +238,18 @@ def measure(psi, walkers, estimators, key, dtype) -> dict[str, Any]:
     return record | reduced(estimators, measured, jnp.full(count, 1.0 / count))
 
 
-def averaged(values: dict[str, Any], beside: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def averaged(
+    values: dict[str, Any], beside: dict[str, Any], relatives: bool = False
+) -> tuple[dict[str, Any], Any]:
     """(averages over walkers and the variance of the energy, sums of what is `beside` them).
 
     The "weight" of walkers is beside the values. Shares of groups of walkers in weight and averages
-    go with the averages, for their error bars.
+    go with the averages, for their error bars; walkers that branch have `relatives` among them.
     """
     weights = beside["weight"]
     columns = beside | {("mean", name): weights * value for name, value in values.items()}
     table = jnp.stack([jnp.asarray(v, jnp.float64) for v in columns.values()], axis=1)
-    groups = group_count(len(weights))
+    groups = group_count(len(weights), relatives)
     found, of_groups = spread.exact_group_sums(table, groups)
     sums = dict(zip(columns, found, strict=True))
     total = sums["weight"]

@@ -1,0 +1,126 @@
+"""What must hold while a state is carried: a finite norm that only absorbers lower.
+
+    d‖ψ‖²/dt = 2 Im⟨ψ|H|ψ⟩
+
+belongs to what is not Hermitian in H; it is sampled every few steps. What a mask takes is counted
+at each. What is lost beyond that is the propagator's error, and what it has spoilt is no result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from zitter.bases.base import Basis
+from zitter.bases.edges import ConvergenceWarning
+from zitter.hamiltonian import Hamiltonian
+
+LOST = 0.1  # of the probability, beyond what absorbers account for: the run stops
+WORTH_A_WARNING = 0.01  # of the probability
+STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
+MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, not integrated
+SAMPLED = 16  # steps at most between two samples
+
+
+class AccuracyWarning(UserWarning):
+    """A result that a smaller time step would change."""
+
+
+def absorbs(H: Hamiltonian) -> bool:
+    """Whether the norm may fall, so that it has to be counted by what."""
+    return not H.basis.complex_scaled and (H.mask is not None or not H.hermitian)
+
+
+def rate(H: Hamiltonian, psi: jax.Array, t: Any) -> jax.Array:
+    """−d‖ψ‖²/dt by what is not Hermitian in H."""
+    basis, lost = H.basis, jnp.zeros((), jnp.float64)
+    psi = jax.lax.stop_gradient(psi)  # a look at the run is no part of its result
+    parts = [H.fixed, *(change.at(t) for change in H.changing)]
+    if H.absorber is not None:
+        parts.append(H.absorber)
+    for part in parts:
+        if not part.hermitian:
+            lost = lost - 2 * jnp.imag(basis.braket(psi, part.apply(psi)))
+    return jax.lax.stop_gradient(lost.astype(jnp.float64))
+
+
+def difference(basis: Basis, psi: jax.Array, masked: jax.Array) -> jax.Array:
+    """What a mask has taken: ‖ψ‖² before it less ‖ψ‖² after it."""
+    lost = jnp.real(basis.inner(psi, psi) - basis.inner(masked, masked))
+    return jax.lax.stop_gradient(lost.astype(jnp.float64))
+
+
+def stride(steps: int) -> int:
+    """Steps between samples of the rate: the largest number up to 16 that divides `steps`."""
+    return max(k for k in range(1, SAMPLED + 1) if steps % k == 0)
+
+
+def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> float | None:
+    """The part of the probability that is gone for no reason; None where reasons are not known."""
+    if H.basis.complex_scaled:
+        return None
+    known = 0.0 if absorbed is None else float(absorbed) * (1 + MISCOUNTED)
+    return (before**2 - after**2 - known) / before**2
+
+
+def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any) -> str | None:
+    """A sentence that ends a run, by its norm before and now, and by what has been absorbed."""
+    if not math.isfinite(after):
+        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
+    if after > 1.5 * before + 1e-3:
+        return f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt."
+    lost = unaccounted(H, before, after, absorbed)
+    if lost is not None and lost > LOST:
+        return (
+            f"{lost:.0%} of the probability was lost by t = {t:g}{_beside(absorbed)}: take a "
+            "smaller dt, or a method that keeps the norm, such as Lanczos or CrankNicolson."
+        )
+    return None
+
+
+def warn_of_lost_norm(H: Hamiltonian, before: float, after: float, absorbed: Any) -> None:
+    lost = unaccounted(H, before, after, absorbed)
+    if lost is not None and lost > WORTH_A_WARNING:
+        warnings.warn(
+            f"{lost:.1%} of the probability was lost{_beside(absorbed)}, by errors of the steps: "
+            "take a smaller dt",
+            AccuracyWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, order: int) -> None:
+    """Of the worst error by the step size; where nobody checked, of the propagator's own estimate.
+
+    `order` is p where the error falls as Δtᵖ.
+    """
+    checked = max((info.get("step_error", 0.0) for info in infos), default=0.0)
+    own = [info.get("error_estimate", 0.0) for info in infos if "step_error" not in info]
+    if checked > limit:
+        advice = f"take dt = {dt * (limit / checked) ** (1 / order):.2g} or less"
+        text = f"the final state is off by {checked:.1e} by the step size"
+    elif max(own, default=0.0) > limit:
+        advice = "take a smaller dt or a higher order"
+        text = f"errors of the steps add up to {max(own):.1e} of the state"
+    else:
+        return
+    warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=5)
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """For the run that checks another one, of which all is said already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _beside(absorbed: Any) -> str:
+    return "" if absorbed is None else " beside what absorbers account for"

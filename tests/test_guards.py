@@ -1,0 +1,118 @@
+"""Runs that lose what nothing absorbs are stopped; steps too long and grids too small are named."""
+
+import warnings
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter.bases.edges import ConvergenceWarning
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.dense import Dense
+from zitter.solve.guards import AccuracyWarning, stride
+
+GRID = zt.Grid(128, 0.3)
+X = GRID.points(0)
+
+
+def packet(width, momentum, place=0.0):
+    psi = np.exp(-(((X - place) / width) ** 2) / 2 + 1j * momentum * X)
+    return GRID.normalize(jnp.asarray(psi))
+
+
+def hamiltonian(*terms):
+    return zt.discretize(zt.Model([zt.Kinetic(), *terms]), GRID)
+
+
+@pytest.mark.parametrize(
+    ("method", "dt"), [(zt.Taylor(3), 0.02), (zt.Taylor(4), 0.03), (zt.RungeKutta4(), 0.03)]
+)
+def test_explicit_methods_that_damp_fast_waves_are_stopped(method, dt):
+    """Stable, since nothing grows, and yet the state would be gone at the end."""
+    H = hamiltonian(zt.Harmonic(0.3))
+    with pytest.raises(zt.RunError, match=r"\d+% of the probability was lost by t = .*smaller dt"):
+        zt.evolve(H, packet(0.15, 8.0), (0.0, 10.0), dt, method)
+
+
+def test_a_small_loss_is_warned_of():
+    H = hamiltonian(zt.Harmonic(0.3))
+    with pytest.warns(AccuracyWarning, match=r"% of the probability was lost, by errors"):
+        sol = zt.evolve(H, packet(0.15, 8.0), (0.0, 1.0), 0.013, zt.RungeKutta4())
+    assert 0.01 < sol.info["norm_loss"] < 0.1
+
+
+@pytest.mark.parametrize("save_every", [1, 7, 400])
+@pytest.mark.parametrize("absorber", [zt.ComplexAbsorber(8.0), zt.MaskAbsorber(8.0)])
+def test_what_absorbers_take_is_accounted_for(absorber, save_every):
+    """A packet that leaves: all of it is gone, and known to be, however seldom it is recorded."""
+    H, split = hamiltonian(absorber), zt.SplitOperator()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sol = zt.evolve(H, packet(1.4, 4.0), (0.0, 20.0), 0.05, split, save_every=save_every)
+    assert sol.info["norm_loss"] > 0.99
+    # The rate of a complex potential is sampled at the start of steps; a mask is counted exactly.
+    limit = 0.01 if isinstance(absorber, zt.ComplexAbsorber) else 1e-9
+    assert abs(sol.info["absorbed"] - sol.info["norm_loss"]) < limit
+
+
+@pytest.mark.parametrize("absorber", [zt.ComplexAbsorber(8.0), zt.MaskAbsorber(8.0)])
+def test_absorbers_are_no_excuse(absorber):
+    """The same loss by the steps, in a packet that has not reached the absorber."""
+    H = hamiltonian(absorber)
+    with pytest.raises(zt.RunError, match=r"lost by t = .* beside what absorbers account for"):
+        zt.evolve(H, packet(1.4, 9.0), (0.0, 1.0), 0.04, zt.Taylor(4))
+
+
+def test_decaying_levels_are_accounted_for():
+    """H that is not Hermitian by itself, here e^{−Γt} with Γ = 0.5."""
+    decay = Dense(jnp.diag(jnp.array([-0.25j, 1.0])), (2,), False)
+    H = Hamiltonian(zt.Levels(2), decay)
+    sol = zt.evolve(H, np.array([1.0, 0.0]), (0.0, 4.0), 0.01, zt.Lanczos(2))
+    assert sol.info["norm_loss"] == pytest.approx(1 - np.exp(-2.0), abs=1e-9)
+    assert sol.info["absorbed"] == pytest.approx(1 - np.exp(-2.0), rel=0.05)  # 16 steps apart
+
+
+def test_walls_that_reflect_are_named():
+    H, split = hamiltonian(), zt.SplitOperator()
+    # It has come back to the middle by the end, but has been at the wall.
+    with pytest.warns(ConvergenceWarning, match="the grid is too small: .* at its walls"):
+        sol = zt.evolve(H, packet(1.4, 4.0), (0.0, 9.5), 0.05, split)
+    assert sol.info["wall_population"] > 0.1
+    periodic = zt.Grid(128, 0.3, "periodic")
+    H = zt.discretize(zt.Model([zt.Kinetic()]), periodic)
+    assert "wall_population" not in zt.evolve(H, packet(1.4, 4.0), (0.0, 1.0), 0.05, split).info
+
+
+def test_population_at_the_walls_is_that_of_the_outermost_points():
+    """Two of 100 points on each side of x, one of 20 on each side of y: 1 − 96/100 · 18/20."""
+    grid = zt.Grid((100, 20), (0.2, 0.5))
+    (wall,) = grid.edges(driven=False, open_end=True)
+    flat = grid.normalize(jnp.ones(grid.shape))
+    assert float(wall.population(flat)) == pytest.approx(1 - 0.96 * 0.9, rel=1e-12)
+    assert grid.edges(driven=False, open_end=False) == ()
+
+
+def test_steps_too_long_are_named_with_a_step_that_would_do():
+    pulse = zt.SineSquared(amplitude=0.5, frequency=1.0, cycles=2)
+    H = hamiltonian(zt.Harmonic(1.0), zt.LengthGauge(pulse))
+    arguments = H, packet(1.0, 0.0), (0.0, 6.0), 0.5, zt.SplitOperator()
+    with pytest.warns(AccuracyWarning, match=r"off by .* by the step size \(limit 0.001\): take"):
+        sol = zt.evolve(*arguments, step_check=True, step_limit=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.evolve(*arguments, step_check=True, step_limit=2 * sol.info["step_error"])
+    with pytest.raises(zt.InputError, match="step_limit: must be positive, but is -1"):
+        zt.evolve(*arguments, step_limit=-1.0)
+
+
+def test_the_own_estimate_of_a_method_is_heard_where_nobody_checks():
+    H = hamiltonian(zt.Harmonic(1.0))
+    with pytest.warns(AccuracyWarning, match=r"errors of the steps add up to .*: take a smaller"):
+        zt.evolve(H, packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3))
+
+
+def test_samples_divide_the_steps_evenly():
+    for steps in (1, 7, 16, 97, 100, 4096):
+        assert steps % stride(steps) == 0 and stride(steps) <= 16
+    assert stride(4096) == 16
