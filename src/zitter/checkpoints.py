@@ -9,8 +9,8 @@ part-000700-001.h5   of many processes: what process 1 holds of the state after 
 A file takes its name when it is whole, and `state.h5` is the last one: a kill at any moment leaves
 the state before or the state after. Every file has a checksum; where that of the last state, or of
 a record that only it counts, is wrong, the state before it is taken. What was padded for one number
-of devices is cut and padded for another, and stands in one order on all (`Order`), so that a run can
-be continued on fewer or more.
+of devices is cut and padded for another, and stands in one order on all (`Order`), so that a run
+can be continued on fewer or more.
 """
 
 from __future__ import annotations
