@@ -70,7 +70,9 @@ class Stationary(Physics):
     def run(self, job: Job) -> Eigenstates:
         H, solver = self._ready()
         with located("eigenstates"):
-            result = solve.eigenstates(H, self.options.get("n", 1), solver)
+            # Every run of a file says what its basis costs, unless asked not to.
+            check = self.options.get("basis_check", True)
+            result = solve.eigenstates(H, self.options.get("n", 1), solver, basis_check=check)
         job.begin()
         return result
 
