@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import io
+from zitter import files, io
 
 
 def dataset():
@@ -19,7 +19,7 @@ def dataset():
             "psi": io.Variable(psi, ("x",), "a.u.", "state"),
             "history": io.Variable(np.outer([1, 2, 3], psi), ("step", "x")),
             "count": io.Variable(np.arange(3), ("step",), "1"),
-            "alone": io.Variable(np.float64(2.5), ()),
+            "alone": io.Variable(np.asarray(2.5), ()),
         },
         {"kind": "test", "numbers": {"a": 1, "b": [1.5, None]}},
     )
@@ -66,9 +66,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     broken.variables["more"] = io.Variable(np.zeros(7), ("x",))  # x has length 4
     with pytest.raises(ValueError, match="dimension x"):
         io.write(path, broken)
-    with pytest.raises(RuntimeError, match="disk"), io.whole_file(path) as temporary:
-        temporary.write_bytes(b"half")
-        raise RuntimeError("disk full")
+    with pytest.raises(RuntimeError, match="broken"), files.whole(path) as file:
+        file.write(b"half")
+        raise RuntimeError("broken off")
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

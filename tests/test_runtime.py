@@ -1,5 +1,7 @@
 """Precision, device and mesh: chosen explicitly, checked before anything is set."""
 
+# JAX declares its settings at run time.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import os
@@ -68,7 +70,7 @@ def test_precision(precision, products, real, complex_):
         ({"device": "cpu:99"}, "device: must have an index below"),
         ({"mesh": {"space": 64}}, "mesh: must not ask for more"),
         ({"mesh": {"space": 0}}, "mesh.space: must be at least 1"),
-        ({"mesh": 4}, "mesh: must be a dict"),
+        ({"mesh": 4}, "mesh: must be a table, but is 4"),
         ({"mesh": {"planets": 1}}, "mesh: must be one of"),
     ],
 )

@@ -1,20 +1,26 @@
 """Where a run keeps its state and its records so far, by name: a viewer can read them meanwhile.
 
 state.h5             the state after `done` of `steps` steps, array by array
+state-before.h5      the one before it, for the case that a disk damages the last
 records-000000.h5    the first records over the axis of the run (time, block, …), then the next
 part-000700-001.h5   of many processes: what process 1 holds of the state after 700 steps;
                      `state.h5` shows the parts of all as whole arrays
 
 A file takes its name when it is whole, and `state.h5` is the last one: a kill at any moment leaves
-the state before or the state after. What was padded for one number of devices is cut and padded for
-another, so that a run can be continued on fewer or more.
+the state before or the state after. Every file has a checksum; where that of the last state, or of
+a record that only it counts, is wrong, the state before it is taken. What was padded for one number
+of devices is cut and padded for another, so that a run can be continued on fewer or more.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
+import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +28,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, io, parts, processes, runtime, same_run
+from zitter import checks, files, io, locks, parts, processes, runtime, same_run
 
+STATE, BEFORE = "state.h5", "state-before.h5"
 LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
 
 
@@ -64,6 +71,19 @@ class Checkpoint:
     folder: Path
     every: float = 30.0  # seconds between checkpoints
     signature: str = ""  # the run's fingerprint: only the same run may resume
+    doubtful: bool = dataclasses.field(default=False, init=False)  # whether `state.h5` is damaged
+    begun: bool = dataclasses.field(default=False, init=False)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The folder for one run alone, without what a killed one was writing."""
+        if not processes.first():
+            yield
+            return
+        with locks.held(self.folder, "checkpoint"):
+            files.clear_temporary(self.folder)
+            self.begun = True
+            yield
 
     def save(
         self,
@@ -76,6 +96,8 @@ class Checkpoint:
     ) -> int:
         """Keep a piece and the state after it; the number of pieces there are now."""
         here = processes.first()
+        if self.begun and not self.folder.is_dir():  # a new one would lack what was there
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder))
         if piece.records or piece.visits:
             if here:
                 self._write_piece(pieces, piece, done, axis or Axis())
@@ -91,32 +113,73 @@ class Checkpoint:
         apart = {name: leaf for name, leaf in leaves.items() if not _known(leaf)}
         arrays = {n: runtime.to_host(leaf) for n, leaf in leaves.items() if n not in apart}
         dataset = io.Dataset(_variables(arrays), attributes)
+        self.begun = True
+        # What is damaged must not take the place of what is not.
+        before = None if self.doubtful else self.folder / BEFORE
+        self.doubtful = False
         if not apart:
             if here:
-                io.write(self.folder / "state.h5", dataset)
+                io.write(self.folder / STATE, dataset, before=before)
             return pieces
         name = f"part-{done:06d}-{{:03d}}.h5"
         parts.write(self.folder / name.format(jax.process_index()), apart)
         processes.wait("parts of a checkpoint")
         if here:
-            files = [name.format(p) for p in range(jax.process_count())]
-            parts.write_index(self.folder / "state.h5", dataset, apart, files)
-            for file in set(self.folder.glob("part-*.h5")) - {self.folder / f for f in files}:
-                file.unlink(missing_ok=True)
+            names = [name.format(p) for p in range(jax.process_count())]
+            parts.write_index(self.folder / STATE, dataset, apart, names, before)
+            kept = {*names, *parts.named_in(self.folder / BEFORE)}
+            for file in self.folder.glob("part-*.h5"):
+                if file.name not in kept:
+                    files.disk.remove(file)
         return pieces
 
     def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
         """(steps done, state, pieces), or None where there is nothing to resume."""
         if not processes.agree(self.exists())[0]:
             return None
-        saved = io.read(self.folder / "state.h5")
+        problem = None
+        for path in (self.folder / STATE, self.folder / BEFORE):
+            if not path.exists():
+                continue
+            try:
+                found = self._loaded(path, state)
+            except files.Damaged as error:
+                self.doubtful = True
+                problem = error
+                continue
+            if problem is not None:
+                done = found[0]
+                warnings.warn(
+                    f"the last checkpoint is damaged ({problem.message}): the run goes on from the "
+                    f"one before it, at step {done}",
+                    stacklevel=2,
+                )
+            return found
+        told = "" if problem is None else problem.message
+        raise checks.InputError(
+            "resume",
+            f"must find a whole checkpoint, but that in {self.folder} is damaged ({told}): begin "
+            "anew",
+        )
+
+    def _loaded(self, path: Path, state: Any) -> tuple[int, Any, list[Piece]]:
+        try:
+            return self._read_state(path, state)
+        except checks.InputError:
+            raise
+        except io.UNREADABLE as error:  # an attribute or an array is not what it was
+            told = f'must be whole, but "{path}" is not: {type(error).__name__} {error}'
+            raise files.Damaged("file", told) from None
+
+    def _read_state(self, path: Path, state: Any) -> tuple[int, Any, list[Piece]]:
+        saved = io.read(path)
         if saved.attributes.get("layout") != LAYOUT:
             raise checks.InputError(
                 "resume",
                 f"must continue a run of this version, but {self.folder} was written by an "
                 "earlier one: begin anew, or resume with that version",
             )
-        parts.require_all(self.folder / "state.h5", saved.attributes)
+        parts.require_all(path, saved.attributes)
         same_run.require(saved.attributes["signature"], self.signature, self.folder)
         loaded = [
             _restored(saved.variables[name].data, leaf)
@@ -127,14 +190,14 @@ class Checkpoint:
         return int(saved.attributes["done"]), whole, pieces
 
     def exists(self) -> bool:
-        return (self.folder / "state.h5").exists()
+        return any((self.folder / name).exists() for name in (STATE, BEFORE))
 
     def clear(self) -> None:
         if not processes.first():
             return
         # What makes the others a whole goes first.
-        for file in (self.folder / "state.h5", *self.folder.glob("[rp]*-*.h5")):
-            file.unlink(missing_ok=True)
+        for file in (self.folder / STATE, self.folder / BEFORE, *self.folder.glob("[rp]*-*.h5")):
+            files.disk.remove(file)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 

@@ -6,6 +6,8 @@ from a TOML file or from a command. Traced values (inside `jax.grad` or `jax.vma
 
 from __future__ import annotations
 
+import datetime
+import difflib
 import math
 import re
 from collections.abc import Iterable
@@ -14,6 +16,15 @@ from typing import Any
 import numpy as np
 
 from zitter import units
+
+LONGEST = 600  # characters of a sentence; input may be of any length
+_SHOWN = 80  # characters of a value in it
+# Kinds of plain data, in the words of input files.
+_PLAIN = {
+    dict: "table", list: "list", tuple: "list", str: "text", int: "whole number", float: "number",
+    type(None): "nothing", bool: "true or false", datetime.datetime: "date",
+    datetime.date: "date", datetime.time: "time of day",
+}  # fmt: skip
 
 
 class ZitterError(Exception):
@@ -24,9 +35,9 @@ class InputError(ZitterError, ValueError):
     """A value that cannot be used, with the key that carries it (`laser.intensity`)."""
 
     def __init__(self, key: str, message: str):
-        self.key = key
-        self.message = message
-        super().__init__(f"{key}: {message}" if key else message)
+        self.key = cut(key, LONGEST // 2)
+        self.message = cut(message, LONGEST)
+        super().__init__(f"{self.key}: {self.message}" if key else self.message)
 
     def under(self, prefix: str) -> InputError:
         """The same error seen from one level higher up: `intensity` becomes `laser.intensity`."""
@@ -37,6 +48,47 @@ class InputError(ZitterError, ValueError):
 
 class RunError(ZitterError, RuntimeError):
     """A run that started and could not go on; the text says what is saved where."""
+
+
+def cut(text: str, length: int) -> str:
+    """The text without its middle where it is longer than that."""
+    if len(text) <= length:
+        return text
+    return f"{text[: length * 2 // 3]} … {text[len(text) - length // 3 + 3 :]}"
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: as it is given, or only its kind where that would fill the screen."""
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, int) and abs(value) >= 10**40:  # Python refuses to write some of them
+        return f"about {'-' if value < 0 else ''}1e{math.log10(abs(value)):.0f}"
+    if isinstance(value, str):
+        return cut(repr(value), _SHOWN)
+    if isinstance(value, dict):
+        return "a table"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        text = "\n"
+    return text if len(text) <= _SHOWN and "\n" not in text else in_words(type(value))
+
+
+def in_words(kind: type) -> str:
+    """A kind with its article, plain data in the words of input files."""
+    name = _PLAIN.get(kind, kind.__name__)
+    return name if name in ("text", "nothing", "true or false") else with_article(name)
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number from zero; "²" and digits of other scripts are none."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """`; did you mean "…"?` where a known name is near, else nothing."""
+    near = difflib.get_close_matches(cut(str(name), _SHOWN), list(known), 1)
+    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def is_traced(value: Any) -> bool:
@@ -56,18 +108,18 @@ def scalar(key: str, value: Any, dimension: str | None = None) -> Any:
         return value
     if isinstance(value, str):
         if dimension is None:
-            raise InputError(key, f'must be a number, but is "{value}"')
+            raise InputError(key, f'must be a number, but is "{cut(value, _SHOWN)}"')
         try:
             value = units.parse(value, dimension)
         except ValueError as error:
             raise InputError(key, str(error)) from None
     if isinstance(value, bool | np.bool_) or _is_nested(value):
-        raise InputError(key, f"must be one number, but is {value!r}")
+        raise InputError(key, f"must be one number, but is {shown(value)}")
     try:
         # float() of a NumPy complex number only warns, and drops the imaginary part.
         number = float("" if np.iscomplexobj(value) else value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(key, f"must be a number, but is {value!r}") from None
+        raise InputError(key, f"must be a number, but is {shown(value)}") from None
     if not math.isfinite(number):
         raise InputError(key, f"must be finite, but is {number}")
     return np.float64(number)
@@ -103,7 +155,7 @@ def non_negative(key: str, value: Any, dimension: str | None = None) -> Any:
 
 def integer(key: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(key, f"must be a whole number, but is {value!r}")
+        raise InputError(key, f"must be a whole number, but is {shown(value)}")
     value = int(value)
     if minimum is not None and value < minimum:
         raise InputError(key, f"must be at least {minimum}, but is {value}")
@@ -116,7 +168,7 @@ def choice(key: str, value: Any, allowed: Iterable[Any]) -> Any:
     allowed = list(allowed)
     if value not in allowed:
         names = ", ".join(repr(item) for item in allowed)
-        raise InputError(key, f"must be one of {names}, but is {value!r}")
+        raise InputError(key, f"must be one of {names}, but is {shown(value)}")
     return value
 
 
@@ -134,34 +186,29 @@ def only_one(sources: dict[str, Any], usual: str) -> str:
 
 def boolean(key: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(key, f"must be true or false, but is {value!r}")
+        raise InputError(key, f"must be true or false, but is {shown(value)}")
     return bool(value)
 
 
 def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        names = " or ".join(k.__name__ for k in kinds)
-        raise InputError(key, f"must be {with_article(names)}, but is {_brief(value)}")
+        names = " or ".join(_PLAIN.get(k, k.__name__) for k in kinds)
+        what = in_words(kinds[0]) if len(kinds) == 1 else with_article(names)
+        raise InputError(key, f"must be {what}, but is {shown(value)}")
     return value
 
 
 def listed(key: str, values: Any, kind: type) -> None:
     """Refuse what is no list of objects of a kind."""
     if not isinstance(values, list | tuple):
-        raise InputError(key, f"must be a list of {kind.__name__}s, but is {values!r}")
+        raise InputError(key, f"must be a list of {kind.__name__}s, but is {shown(values)}")
     for position, value in enumerate(values):
         instance(f"{key}.{position}", value, kind)
 
 
 def with_article(name: str) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _brief(value: Any) -> str:
-    """The value, or only its kind where writing it out would fill the screen."""
-    text = repr(value)
-    return text if len(text) <= 80 and "\n" not in text else with_article(type(value).__name__)
 
 
 def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> Any:
@@ -173,7 +220,7 @@ def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> 
         if result.dtype.kind in "iub":
             result = result.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(key, f"must be an array of numbers, but is {value!r}") from None
+        raise InputError(key, f"must be an array of numbers, but is {shown(value)}") from None
     if result.dtype.kind not in "fc":
         raise InputError(key, f"must be an array of numbers, but holds {result.dtype}")
     if shape is not None:

@@ -7,14 +7,14 @@ where the numbers of points are negative.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zitter import checks, io, units
+from zitter import checks, data_files, files, units
 
 ANGSTROM = units.parse("1 angstrom", "length")
 
@@ -68,7 +68,7 @@ def write_tilted_cube(
     for charge, place in atoms:
         head.append(_line(round(charge), [charge, *place]))
     rows = values.reshape(-1, values.shape[2])
-    with io.whole_file(path) as temporary, open(temporary, "w", encoding="ascii") as file:
+    with files.whole(path) as sink, io.TextIOWrapper(io.BufferedWriter(sink), "ascii") as file:
         file.write("\n".join(head) + "\n")
         for row in rows:
             lines = [row[i : i + 6] for i in range(0, len(row), 6)]
@@ -78,13 +78,15 @@ def write_tilted_cube(
 def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray]]:
     """(values, the three axes' points in bohr); only cubes whose steps run along x, y and z."""
     try:
-        text = Path(path).read_text(encoding="ascii", errors="replace").splitlines()
+        text = data_files.text(path, "a Gaussian cube file").splitlines()
         count, *origin = _numbers(text[2])
         rows = [_numbers(text[i]) for i in range(3, 6)]
         counts = [int(row[0]) for row in rows]
         steps = np.array([row[1:4] for row in rows]).reshape(3, 3)
         data = np.array(" ".join(text[6 + abs(int(count)) :]).split(), dtype=float)
-    except (OSError, ValueError, IndexError) as error:
+    except checks.InputError:
+        raise
+    except (ValueError, IndexError, OverflowError) as error:
         raise checks.InputError(
             "file", f'must be a Gaussian cube file, but "{path}" is not: {error}'
         ) from None

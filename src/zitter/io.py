@@ -7,20 +7,21 @@ belong to the numbers, such as a basis, lie in the group `objects`.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zitter import __version__, checks
+from zitter import __version__, checks, files
 
 OBJECTS = "objects"  # the only group of a file
+# What HDF5, or what is made of its contents, may raise where a file is damaged.
+UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError,
+              OverflowError, MemoryError)  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -50,35 +51,19 @@ class Dataset:
     objects: dict[str, Packed] = dataclasses.field(default_factory=dict)
 
 
-@contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place only when the block succeeds."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def write(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    more: Callable[[Any], None] = lambda file: None,
+    before: Path | None = None,
+) -> None:
+    """The dataset, and what `more` puts into the open file, whole or not at all.
 
-
-def write(path: str | os.PathLike[str], dataset: Dataset) -> None:
-    write_then(path, dataset, lambda file: None)
-
-
-def write_then(path: str | os.PathLike[str], dataset: Dataset, more: Callable[[Any], None]) -> None:
-    """The dataset, and what `more` puts into the open file, whole or not at all."""
+    What had that name is kept as `before`, if given.
+    """
     import h5py
 
-    with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
+    with files.whole(path, True, before) as sink, h5py.File(sink, "w") as file:
         sizes: dict[str, int] = {}
         for name, variable in dataset.variables.items():
             stored, dims = _stored(variable)
@@ -118,6 +103,7 @@ def write_then(path: str | os.PathLike[str], dataset: Dataset, more: Callable[[A
 def read(path: str | os.PathLike[str]) -> Dataset:
     import h5py
 
+    files.verify(path)
     try:
         with h5py.File(path, "r") as file:
             groups = {name: item for name, item in file.items() if isinstance(item, h5py.Group)}
@@ -133,8 +119,8 @@ def read(path: str | os.PathLike[str]) -> Dataset:
             return Dataset(variables, dict(file.attrs), objects)
     except checks.InputError:
         raise
-    except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise checks.InputError(
+    except UNREADABLE as error:
+        raise files.Damaged(
             "file", f'must be a readable result file, but "{path}" is not: {error}'
         ) from None
 
@@ -175,7 +161,7 @@ def to_xarray(dataset: Dataset) -> Any:
 def _stored(variable: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
     data = np.asarray(variable.data)
     if np.iscomplexobj(data):
-        return np.stack([np.real(data), np.imag(data)], axis=-1), (*variable.dims, "complex")
+        return pairs(data), (*variable.dims, "complex")
     return data, tuple(variable.dims)
 
 
@@ -194,10 +180,16 @@ def _variable(name: str, item: Any) -> Variable | None:
     )
 
 
-def _complex(pairs: np.ndarray) -> np.ndarray:
-    """The pairs' own bits: a sum x + iy would lose the sign of zeros."""
-    kind = np.result_type(pairs.dtype, np.complex64)
-    return np.ascontiguousarray(pairs).view(kind)[..., 0]
+def pairs(numbers: np.ndarray) -> np.ndarray:
+    """Complex numbers as a last axis of real and imaginary parts: the same bits, not a copy."""
+    numbers = np.ascontiguousarray(numbers).reshape(np.shape(numbers))  # which may be ()
+    return numbers.reshape(-1).view(np.real(numbers).dtype).reshape(*numbers.shape, 2)
+
+
+def _complex(parts: np.ndarray) -> np.ndarray:
+    """The numbers' own bits: a sum x + iy would lose the sign of zeros."""
+    kind = np.result_type(parts.dtype, np.complex64)
+    return np.ascontiguousarray(parts).view(kind)[..., 0]
 
 
 def _describe(item: Any, variable: Variable) -> None:

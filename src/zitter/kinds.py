@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zitter import checks, io, kept_classes, stored
+from zitter import checks, data_files, io, kept_classes, stored
 from zitter.results.base import Result
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote: a file, or the output directory of a run, which holds `result.h5`."""
     if os.path.isdir(path):
         path = os.path.join(path, "result.h5")
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         raise checks.InputError("file", f'must exist, but there is no "{path}"')
-    data = io.read(path)
+    data = io.read(data_files.plain(path, "a result"))
     kind = data.attributes.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise checks.InputError("file", f'must be a zitter result, but "{path}" is not one')

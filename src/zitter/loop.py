@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, ParamSpec
 
 import equinox as eqx
 import jax
@@ -30,11 +32,14 @@ from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 
 
+P = ParamSpec("P")
 SHORT = 256  # records: an equilibration and the run after it should be one program
 
 
 class Interrupted(checks.RunError):
-    """The run was asked to stop (Ctrl-C, SIGTERM); its state is saved if it has a checkpoint."""
+    """The run was asked to stop (Ctrl-C, SIGTERM, SIGHUP); its state is saved if it has a
+    checkpoint.
+    """
 
 
 class Halted(checks.RunError):
@@ -55,6 +60,19 @@ class Outcome:
     resumed_at: int
 
 
+def _alone(drive: Callable[P, Outcome]) -> Callable[P, Outcome]:
+    """With the folder of its checkpoint for this run alone."""
+
+    @functools.wraps(drive)
+    def holding(*args: P.args, **options: P.kwargs) -> Outcome:
+        checkpoint: Any = options.get("checkpoint")
+        with contextlib.nullcontext() if checkpoint is None else checkpoint.held():
+            return drive(*args, **options)
+
+    return holding
+
+
+@_alone
 def drive(
     step: Callable[[Any, Any], tuple[Any, Any]],
     context: Any,
@@ -104,6 +122,7 @@ def drive(
                     f"must go on to a later end, but {checkpoint.folder} has come farther already",
                 )
     resumed_at = done
+    saved_at = done if kept else None
     unsaved: list[Piece] = []
     last_saved, count = time.perf_counter(), 1
     if done == 0 and visit is not None:
@@ -116,16 +135,17 @@ def drive(
             raise Halted(f"{problem} {_kept_in(checkpoint, done * counted)}")
 
     def save() -> None:
-        nonlocal pieces, unsaved, last_saved
-        if checkpoint is None:
+        nonlocal pieces, unsaved, last_saved, saved_at
+        # The same state once more would drive out the one before it.
+        if checkpoint is None or done == saved_at:
             return
         joined = _join(unsaved)
         pieces = checkpoint.save(done, state, pieces, joined, steps, axis)
         kept.append(joined)
-        unsaved, last_saved = [], time.perf_counter()
+        unsaved, last_saved, saved_at = [], time.perf_counter(), done
 
     with (
-        _signals() as asked_to_stop,
+        stop_signals() as asked_to_stop,
         _progress(progress, label, total, done * counted) as advance,
     ):
         while done < steps:
@@ -147,7 +167,7 @@ def drive(
             # Grow (or shrink) towards segments of the wanted length in seconds.
             wanted = count * segment_seconds / max(elapsed, 1e-6)
             due = checkpoint is not None and time.perf_counter() - last_saved > checkpoint.every
-            stop, due, count = _decided(asked_to_stop(), due, max(1, min(wanted, 8 * count)))
+            stop, due, count = decided(asked_to_stop(), due, max(1, min(wanted, 8 * count)))
             if stop:
                 save()
                 raise Interrupted(
@@ -166,7 +186,7 @@ def drive(
     return Outcome(state, end, records, whole.visits, time.perf_counter() - started, resumed_at)
 
 
-def _decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
+def decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
     """Whether to stop, whether to save, and the next number of steps, alike on all processes.
 
     Process 0 decides, since clocks differ; a signal to any process stops all.
@@ -333,8 +353,8 @@ def _kept_in(checkpoint: Checkpoint | None, done: int) -> str:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[Callable[[], bool]]:
-    """SIGINT and SIGTERM set a flag while the run is on; a second SIGINT ends it at once."""
+def stop_signals() -> Iterator[Callable[[], bool]]:
+    """Signals that ask to stop set a flag while the run is on; a second SIGINT ends it at once."""
     flag: list[int] = []
 
     def remember(number, frame):
@@ -343,7 +363,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
         flag.append(number)
 
     previous = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in processes.stopping():
         with contextlib.suppress(ValueError):  # not in the main thread: leave signals alone
             previous[number] = signal.signal(number, remember)
     try:
@@ -351,6 +371,26 @@ def _signals() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class _Terminal:
+    """stderr, which ends no run when somebody closes the window."""
+
+    encoding = property(lambda self: sys.stderr.encoding)
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()
+
+    def fileno(self) -> int:
+        return sys.stderr.fileno()
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 @contextlib.contextmanager
@@ -376,6 +416,7 @@ def _progress(show: bool, label: str, total: int, done: int) -> Iterator[Callabl
         TextColumn("ETA"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    terminal: Any = _Terminal()
+    with Progress(*columns, console=Console(file=terminal)) as bar:
         task = bar.add_task(label, total=total, completed=done)
         yield lambda n: bar.update(task, completed=n)

@@ -7,12 +7,13 @@ does not ask how many processes wrote it.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zitter import checks, io
+from zitter import files, io
 
 PARTS = "parts"  # the attribute of an index that names its files
 
@@ -21,32 +22,35 @@ def write(path: Path, arrays: dict[str, Any]) -> None:
     """What this process holds of each array; copies on several devices once."""
     import h5py
 
-    with io.whole_file(path) as temporary, h5py.File(temporary, "w") as file:
+    with files.whole(path, checksum=True) as sink, h5py.File(sink, "w") as file:
         for name, array in arrays.items():
             group = file.create_group(name)
             for shard in array.addressable_shards:
                 if shard.replica_id == 0:
-                    piece = group.create_dataset(str(len(group)), data=pairs(shard.data))
+                    piece = group.create_dataset(str(len(group)), data=_stored(shard.data))
                     first = [s.start or 0 for s in shard.index]
                     piece.attrs["first"] = first + [0] * (piece.ndim - len(first))
 
 
-def write_index(path: Path, dataset: io.Dataset, arrays: dict[str, Any], files: list[str]) -> None:
-    """The file of a dataset in which arrays stand that lie in these files beside it."""
+def write_index(
+    path: Path, dataset: io.Dataset, arrays: dict[str, Any], names: list[str], before: Path | None
+) -> None:
+    """The file of a dataset in which arrays stand that lie in the named files beside it."""
     import h5py
 
-    dataset.attributes[PARTS] = files
-    io.write_then(path, dataset, lambda file: _show(h5py, file, path.parent, arrays, files))
+    dataset.attributes[PARTS] = names
+    show = lambda file: _show(h5py, file, path.parent, arrays, names)  # noqa: E731
+    io.write(path, dataset, show, before)
 
 
-def _show(h5py: Any, file: Any, folder: Path, arrays: dict[str, Any], files: list[str]) -> None:
+def _show(h5py: Any, file: Any, folder: Path, arrays: dict[str, Any], names: list[str]) -> None:
     layouts = {}
     for name, array in arrays.items():
         complex_numbers = np.issubdtype(array.dtype, np.complexfloating)
         shape = (*array.shape, 2) if complex_numbers else array.shape
         dtype = np.zeros(0, array.dtype).real.dtype
         layouts[name] = h5py.VirtualLayout(shape, dtype)
-    for part in files:
+    for part in names:
         with h5py.File(folder / part, "r") as source:
             for name, layout in layouts.items():
                 for number, piece in source[name].items():
@@ -58,18 +62,26 @@ def _show(h5py: Any, file: Any, folder: Path, arrays: dict[str, Any], files: lis
         item.attrs["complex"] = int(np.issubdtype(arrays[name].dtype, np.complexfloating))
 
 
-def require_all(path: Path, attributes: dict[str, Any]) -> None:
-    """Refuse an index whose parts are not all there: HDF5 itself would show zeros."""
-    import json
+def named_in(path: Path) -> list[str]:
+    """The parts of an index; none where it has none or cannot be read."""
+    import h5py
 
+    try:
+        with h5py.File(path, "r") as file:
+            return list(json.loads(file.attrs.get(PARTS, "[]")))
+    except io.UNREADABLE:
+        return []
+
+
+def require_all(path: Path, attributes: dict[str, Any]) -> None:
+    """Refuse an index whose parts are not all there and whole: HDF5 itself would show zeros."""
     for part in json.loads(attributes.get(PARTS, "[]")):
         if not (path.parent / part).exists():
-            raise checks.InputError("file", f'must have its part "{part}" beside it: "{path}"')
+            raise files.Damaged("file", f'must have its part "{part}" beside it: "{path}"')
+        files.verify(path.parent / part)
 
 
-def pairs(values: Any) -> np.ndarray:
-    """Complex numbers as a last axis of real and imaginary parts."""
+def _stored(values: Any) -> np.ndarray:
+    """What is stored of a piece: complex numbers as real and imaginary parts."""
     values = np.asarray(values)
-    if not np.iscomplexobj(values):
-        return values
-    return np.stack([values.real, values.imag], axis=-1)
+    return io.pairs(values) if np.iscomplexobj(values) else values

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import signal
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -50,7 +51,7 @@ _joined: Place | None = None
 def parse(text: str) -> Place:
     """What `Place.text` wrote, or somebody by hand."""
     words = text.split()
-    fits = len(words) in (3, 4) and ":" in words[0] and all(w.isdigit() for w in words[1:])
+    fits = len(words) in (3, 4) and ":" in words[0] and all(map(checks.is_count, words[1:]))
     if not fits or not int(words[2]) < int(words[1]):
         raise checks.InputError(
             VARIABLE,
@@ -159,6 +160,15 @@ def wait(name: str) -> None:
         from jax.experimental import multihost_utils
 
         multihost_utils.sync_global_devices(name)
+
+
+def stopping() -> list[int]:
+    """Signals that ask to stop: Ctrl-C, the end of a queue's time, a terminal that is closed.
+
+    One that whoever started this process has told it to ignore, as `nohup` does, stays ignored.
+    """
+    asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [n for n in asking if signal.getsignal(n) is not signal.SIG_IGN]
 
 
 class Elsewhere(checks.RunError):

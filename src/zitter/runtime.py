@@ -13,7 +13,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import jax
@@ -114,7 +116,7 @@ def find_device(name: str | None) -> Any:
         raise checks.InputError(
             "device", f"must be one of this machine's devices ({have}), but is {name!r}"
         ) from None
-    if index and not (index.isdigit() and int(index) < len(devices)):
+    if index and not (checks.is_count(index) and int(index) < len(devices)):
         raise checks.InputError(
             "device", f"must have an index below {len(devices)}, but is {name!r}"
         )
@@ -221,14 +223,50 @@ def memory_limit(device: Any = None) -> int | None:
     """Bytes the device can hold, or None where nobody says."""
     device = device or settings().device
     if device.platform == "cpu":
-        try:
-            import os
-
-            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        except (ValueError, OSError):
-            return None
+        return _host_memory()
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit")
+
+
+def _host_memory() -> int | None:
+    """What the machine has, or as much of it as this process may have."""
+    limits = []
+    with contextlib.suppress(ValueError, OSError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limits += [soft] if soft != resource.RLIM_INFINITY else []
+    with contextlib.suppress(OSError, ValueError):  # of a container; "max" is no number
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(limits, default=None)
+
+
+def require_memory(key: str, needed: float) -> None:
+    """Refuse what takes more bytes than all devices have together, before it is made.
+
+    `needed` is a lower bound known from sizes alone.
+    """
+    limit, mesh = memory_limit(), settings().mesh
+    if limit is None or mesh is None or settings().device.platform == "cpu":
+        most = limit  # simulated devices share the machine's memory
+    else:
+        most = limit * mesh.size
+    if most is not None and needed > most:
+        raise checks.InputError(
+            key, f"must fit the {readable(most)} of memory here, but needs {readable(needed)}"
+        )
+
+
+def readable(amount: float) -> str:
+    """A number of bytes for people."""
+    amount = float(min(amount, 10**300))
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}"
+        amount /= 1024
+    return f"{amount:.3g} PiB"
 
 
 def describe(dtype: Any = None) -> dict[str, str]:

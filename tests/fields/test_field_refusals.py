@@ -181,9 +181,9 @@ LIGHT = {"amplitude": 0.05, "frequency": 0.3}
             "file: must be given instead of times with electric_field or vector_potential, "
             "but is 'a.txt'",
         ),
-        (lambda: Tabulated(file="missing.npz"), "file: must be a text file of two columns"),
-        (lambda: Tabulated(file="missing.h5"), "file: must be a text file of two columns"),
-        (lambda: Tabulated(file="missing.dat"), "file: must be a text file of two columns"),
+        (lambda: Tabulated(file="missing.npz"), "file: must name a text file of two columns"),
+        (lambda: Tabulated(file="missing.h5"), "file: must name a text file of two columns"),
+        (lambda: Tabulated(file="missing.dat"), "file: must name a text file of two columns"),
         (
             lambda: Waveform(duration=5),
             "vector_potential: must be the only one of vector_potential, electric_field, "

@@ -76,7 +76,7 @@ def test_without_occupations_the_first_orbitals_are_filled(tmp_path):
 def test_what_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "text.trexio").mkdir()
     assert "as the text back end writes" in refused(tmp_path / "text.trexio")
-    assert "is none" in refused(tmp_path / "nothing.h5")
+    assert "is no file" in refused(tmp_path / "nothing.h5")
     assert "has no nuclei" in refused(chkfile("h2"))
 
     def with_slater(file):

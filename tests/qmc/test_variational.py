@@ -224,7 +224,9 @@ def test_a_stopped_run_resumes_to_the_same_numbers(tmp_path, monkeypatch):
     resumed = vmc(psi, **options, checkpoint=folder, resume=True)
     np.testing.assert_array_equal(resumed.traces["energy"], whole.traces["energy"])
     np.testing.assert_array_equal(resumed.positions, whole.positions)
-    assert not folder.exists()
+    # Nobody knows whether the result is on a disk: the checkpoint stays, also for more blocks.
+    longer = vmc(psi, **options | {"blocks": 40}, checkpoint=folder, resume=True)
+    np.testing.assert_array_equal(longer.traces["energy"][:32], whole.traces["energy"])
 
 
 def test_estimators_drop_the_transient_of_the_energy():
@@ -287,7 +289,16 @@ def test_units_in_files():
     assert units["energy"] == units["kinetic"] == out.units
     assert (units["variance"], units["acceptance"]) == ("hartree^2", "1")
     assert (units["pair_correlation__x"], units["pair_correlation__mean"]) == ("bohr", "1")
-    assert "rests on" in out.summary()  # four blocks say little about their own error
+    assert "rests on" not in out.summary()  # eight walkers scatter independently
+
+
+def test_an_error_bar_that_rests_on_little_says_so_everywhere(tmp_path):
+    out = vmc(SlaterJastrow(ElectronGas(2, 5.0)), walkers=4, blocks=4, equilibration=10)
+    out.save(tmp_path / "result.h5")
+    stored = zitter.qmc.Samples.load(tmp_path / "result.h5")
+    for told in (out.notes, out.numbers()["notes"], stored.info["notes"], stored.notes):
+        assert len(told) == 1 and "the error bar rests on" in told[0]
+    assert out.notes[0] in out.summary()
 
 
 @pytest.mark.slow

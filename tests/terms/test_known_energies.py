@@ -181,7 +181,7 @@ def test_refusals_of_potentials(tmp_path):
     discretized(zt.Potential(file=str(tmp_path / "group.h5"), dataset="potential/mine"))
     with pytest.raises(zt.InputError, match="must be the only one"):
         zt.Potential(expression="x", array=np.zeros(8))
-    with pytest.raises(zt.InputError, match="file: must be a readable file"):
+    with pytest.raises(zt.InputError, match="file: must name an HDF5 file"):
         zt.Potential(file=str(tmp_path / "missing.h5"))
     with pytest.raises(zt.Unsupported, match="on a line"):
         discretized(zt.Coulomb())

@@ -48,6 +48,9 @@ class ExteriorScaling(eqx.Module):
             raise checks.InputError("angle", f"must be below 90 degrees, but is {self.angle:g} rad")
 
 
+MOST = 100_000  # splines: each inverse of their overlap has as many rows and columns
+
+
 class RadialBSplines(eqx.Module):
     """`n` B-splines of one degree.
 
@@ -90,7 +93,7 @@ class RadialBSplines(eqx.Module):
                 )
         extra = 0 if scaling is None else self.degree - 1  # knots repeated where r turns
         dropped = 2 if self.outer == "zero" else 1
-        self.n = checks.integer("n", n, self.degree + 1 + extra)
+        self.n = checks.integer("n", n, self.degree + 1 + extra, MOST)
         count = self.n + dropped - self.degree - extra  # intervals
         if isinstance(knots, str):
             checks.choice("knots", knots, ("linear", "exponential", "graded"))

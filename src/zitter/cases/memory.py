@@ -48,16 +48,10 @@ def together() -> int | None:
     return one if one is None or mesh is None else one * mesh.size
 
 
-def readable(amount: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024:
-            return f"{amount:.3g} {unit}"
-        amount /= 1024
-    return f"{amount:.3g} TiB" if amount < 1024 else f"{amount / 1024:.3g} PiB"
-
-
 def no_eigenstates(H: Any, n: int, solver: Any = None) -> Any:
     """States of the right shape for a plan that will not be run."""
+    checks.integer("n", n, 1, H.basis.size)
+    runtime.require_memory("n", 8.0 * n * H.basis.size)
     return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), runtime.settings().complex_dtype))
 
 
@@ -66,5 +60,6 @@ def _refuse(needed: int, degree: str) -> None:
     if limit is not None and needed > limit:
         raise checks.InputError(
             "basis.shape",
-            f"must fit the device's {readable(limit)}, but needs {degree}{readable(needed)}",
+            f"must fit the device's {runtime.readable(limit)}, "
+            f"but needs {degree}{runtime.readable(needed)}",
         )

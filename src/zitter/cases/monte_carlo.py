@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from zitter import checks, processes, qmc, runtime, same_run
+from zitter import checks, data_files, processes, qmc, runtime, same_run
 from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
@@ -116,7 +116,7 @@ class MonteCarlo(Case):
             facts[verb], more = _estimated(self.psi, verb, options, limit)
             rows |= more
         facts |= {"device_bytes": limit, **runtime.describe()}
-        rows["the device has"] = "unknown" if limit is None else memory.readable(limit)
+        rows["the device has"] = "unknown" if limit is None else runtime.readable(limit)
         return Estimate(facts, rows)
 
     def run(self, job: Job) -> Result:
@@ -153,9 +153,15 @@ class MonteCarlo(Case):
         if self.runs and resume and file.exists():
             return psi.load_parameters(file), None
         done = []
-        for options in self.stages:
+        for number, stage in enumerate(self.stages):
+            options = dict(stage)
+            if job.every is not None:
+                options["checkpoint_every"] = job.every
+            kept = job.checkpoint / f"optimize-{number}"
             with located("optimize"):
-                found = qmc.optimize(psi, **options, progress=job.progress)
+                found = qmc.optimize(
+                    psi, **options, checkpoint=kept, resume=resume, progress=job.progress
+                )
             job.tell(found.summary())
             job.log(found.summary())
             psi = found.wavefunction
@@ -213,7 +219,7 @@ def _estimated(
         "seconds_to_run": running,
     }
     at = f" at each of {twists} twists" if twists > 1 else ""
-    total, each = memory.readable(size.total), memory.readable(size.per_walker)
+    total, each = runtime.readable(size.total), runtime.readable(size.per_walker)
     rows = {
         verb: f"{run.walkers} walkers{at}, {run.blocks} blocks, {run.precision} precision",
         f"{verb} memory": f"{total}, {each} for each walker",
@@ -267,8 +273,7 @@ def _wavefunction(builder: Builder, table: dict[str, Any]) -> Any:
         psi = make()
         if parameters is not None:
             file = builder.folder / checks.instance("parameters", parameters, str)
-            if not file.is_file():
-                raise checks.InputError("parameters", f'must name a file, but "{file}" is none')
+            data_files.plain(file, key="parameters")
             try:
                 psi = psi.load_parameters(file)
             except checks.InputError as error:

@@ -12,7 +12,7 @@ from zitter.bases.base import Basis
 from zitter.cases import memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate
 from zitter.config.document import Document
-from zitter.config.objects import Builder, classes, unknown
+from zitter.config.objects import Builder, is_one, unknown
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
 from zitter.terms import Model, Term, discretize
@@ -117,7 +117,7 @@ def start(document: Document) -> Parts:
     fields = {
         name: builder.build(name, name, Field)
         for name, value in sections.items()
-        if value["type"] in classes(Field)
+        if is_one(value["type"], Field)
     }
     basis = _basis(builder, section(table, "basis"))
     model = builder.build("model", section(table, "model"), Model, default="Model")
@@ -143,7 +143,7 @@ def bases_kept() -> Iterator[None]:
 def _basis(builder: Builder, table: dict[str, Any]) -> Basis:
     if _bases is None:
         return builder.build("basis", table, Basis)
-    parts = {name: x for name, x in builder.sections.items() if x["type"] not in classes(Field)}
+    parts = {name: x for name, x in builder.sections.items() if not is_one(x["type"], Field)}
     key = same_run.fingerprint(table, parts, str(builder.folder))
     if key not in _bases:
         before = set(builder.made)
@@ -196,9 +196,9 @@ def _shown(facts: dict[str, Any]) -> dict[str, str]:
             continue
         label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
         if key == "device_bytes":
-            shown["the device has"] = memory.readable(value)
+            shown["the device has"] = runtime.readable(value)
         elif key.endswith("_bytes"):
-            shown[f"{label} needed"] = memory.readable(value)
+            shown[f"{label} needed"] = runtime.readable(value)
         elif key.startswith("seconds"):
             shown[label] = f"about {value:.2g} s"
         else:

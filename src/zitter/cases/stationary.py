@@ -20,7 +20,7 @@ from zitter.results import Eigenstates
 class Stationary(Physics):
     """Basis, model, and the keywords of `zt.eigenstates`."""
 
-    not_in_files: ClassVar[frozenset[str]] = frozenset({"H"})
+    not_in_files: ClassVar[frozenset[str]] = frozenset({"H", "checkpoint", "resume"})
 
     found: tuple[Hamiltonian, Eigensolver] | None = None
 
@@ -68,17 +68,22 @@ class Stationary(Physics):
         return self.estimated({"states": self.options.get("n", 1), "solver": type(solver).__name__})
 
     def run(self, job: Job) -> Eigenstates:
-        H, solver = self._ready()
-        with located("eigenstates"):
-            # Every run of a file says what its basis costs, unless asked not to.
-            check = self.options.get("basis_check", True)
-            result = solve.eigenstates(H, self.options.get("n", 1), solver, basis_check=check)
-        job.begin()
-        return result
+        return self._solved(job, resume=False)
 
     def resume(self, job: Job) -> Eigenstates:
-        """From the beginning: solvers keep no checkpoints."""
-        return self.run(job)
+        return self._solved(job, resume=True)
+
+    def _solved(self, job: Job, resume: bool) -> Eigenstates:
+        H, solver = self._ready()
+        options: dict[str, Any] = {"checkpoint": job.checkpoint / "rounds", "resume": resume}
+        # Every run of a file says what its basis costs, unless asked not to.
+        options["basis_check"] = self.options.get("basis_check", True)
+        every = self.options.get("checkpoint_every") if job.every is None else job.every
+        if every is not None:
+            options["checkpoint_every"] = every
+        job.begin()
+        with located("eigenstates"):
+            return solve.eigenstates(H, self.options.get("n", 1), solver, **options)
 
     def _ready(self) -> tuple[Hamiltonian, Eigensolver]:
         if self.found is None:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from zitter import __version__, checks, processes
+from zitter import __version__, checks, files, processes
 from zitter.cli import huge_pages
 
 app = typer.Typer(
@@ -260,6 +260,8 @@ def _status(arguments: list[str] | None) -> int:
         return _fail(str(error), 1)
     except checks.ZitterError as error:  # InputError, Unsupported
         return _fail(str(error), 2)
+    except OSError as error:
+        return _fail(f"{files.reason(error)}.", 1)
     except Exception as error:
         # The parser's own errors; by version typer carries its parser inside or beside it.
         if type(error).__name__ == "Abort":
@@ -295,7 +297,8 @@ def _plain_warnings() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> int:
     if message and _speaks():
-        print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # a terminal that is closed: the log has it
+            print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 

@@ -67,7 +67,7 @@ def _options(text: str) -> dict[str, Any]:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not value:
             raise checks.InputError("--slurm", f'must be like {EXAMPLE}, but is "{text}"')
-        found[key] = int(value) if value.isdigit() else value
+        found[key] = int(value) if checks.is_count(value) else value
     if not isinstance(found.get("tasks", 1), int) or found.get("tasks", 1) < 1:
         raise checks.InputError(
             "--slurm", f"tasks must be a whole number from 1, but is {found['tasks']}"

@@ -30,7 +30,7 @@ def doctor(as_json: bool) -> int:
         "devices": ", ".join(f"{d.platform}:{d.id} {d.device_kind}" for d in jax.devices()),
     }
     limit = memory.available()
-    facts["memory"] = memory.readable(limit) if limit is not None else "unknown"
+    facts["memory"] = runtime.readable(limit) if limit is not None else "unknown"
     present = [name for name in OPTIONAL if importlib.util.find_spec(name) is not None]
     facts["optional packages"] = ", ".join(present) or "none"
     absent = [name for name in OPTIONAL if name not in present]

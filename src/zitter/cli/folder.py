@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from zitter import cases, checks, config, io, processes, same_run
+from zitter import cases, checks, config, files, locks, processes, same_run
 from zitter.kinds import load
 from zitter.results.base import Result
 
@@ -34,9 +36,16 @@ class Folder:
     def _fingerprint(self) -> Path:
         return self.checkpoint / "input"
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The directory for this run alone, without what a killed one was writing."""
+        self._require_directory()
+        with locks.held(self.path, "--out"):
+            files.clear_temporary(self.path)
+            yield
+
     def finished(self) -> Result | None:
         """The finished run that `--resume` asks for, if there is one; else the way must be free."""
-        self._require_directory()
         if self.overwrite and self.resume:
             raise checks.InputError("--resume", "must not be given together with --overwrite")
         if self.overwrite:
@@ -66,19 +75,16 @@ class Folder:
         """Take the directory for this run."""
         if self.overwrite:
             self._remove()
-        with io.whole_file(self._fingerprint) as temporary:
-            temporary.write_text(self.case.fingerprint(), encoding="utf-8")
+        files.write_text(self._fingerprint, self.case.fingerprint())
 
     def end(self) -> None:
-        # A kill may have left a file that was being written.
-        shutil.rmtree(self.checkpoint)
+        # The result is there: what cannot be removed does no harm.
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def log(self, text: str) -> None:
         if not processes.first():
             return
-        self.path.mkdir(parents=True, exist_ok=True)
-        with open(self.path / "log.txt", "a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
+        files.append(self.path / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
 
     def logged(self, text: str) -> checks.RunError:
         """The error that ends a run, after a line in the log."""
@@ -95,7 +101,7 @@ class Folder:
         return " --resume continues from there." if self._unfinished() else ""
 
     def _unfinished(self) -> bool:
-        return any(self.checkpoint.glob("**/state.h5"))
+        return any(self.checkpoint.glob("**/state*.h5"))
 
     def _require_directory(self) -> None:
         out = self.path

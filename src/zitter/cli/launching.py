@@ -101,7 +101,7 @@ def _how(code: int) -> str:
 
 
 def _saved(out: Path) -> str:
-    if not any((out / "checkpoint").glob("**/state.h5")):
+    if not any((out / "checkpoint").glob("**/state*.h5")):
         return "Nothing was saved."
     return f"The state is saved in {out / 'checkpoint'}. --resume continues from there."
 
@@ -128,7 +128,7 @@ def _forwarded(started: list[subprocess.Popen[bytes]]) -> Iterator[None]:
             if process.poll() is None:
                 process.send_signal(number)
 
-    previous = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM)}
+    previous = {n: signal.signal(n, forward) for n in processes.stopping()}
     try:
         yield
     finally:

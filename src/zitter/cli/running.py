@@ -18,7 +18,7 @@ from typing import Any
 from jax.errors import JaxRuntimeError
 
 import zitter
-from zitter import cases, checks, config, loop, processes, runtime, tables
+from zitter import cases, checks, config, files, loop, processes, runtime, tables
 from zitter.cli import meeting
 from zitter.cli.folder import Folder
 from zitter.cli.showing import print_json, print_result
@@ -49,7 +49,7 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
     sizes = {}
     for part in text.split(","):
         axis, equals, size = part.partition("=")
-        if not equals or not size.strip().isdigit():
+        if not equals or not checks.is_count(size.strip()):
             raise checks.InputError("--mesh", f'must be like space=4, but is "{text}"')
         sizes[axis.strip()] = int(size)
     return sizes
@@ -66,18 +66,18 @@ def run(request: Request) -> int:
             case = cases.read(document)
             if request.checkpoint_every is not None:
                 checks.non_negative("--checkpoint-every", request.checkpoint_every)
-        folder = Folder(request.out, case, request.resume, request.overwrite)
-        if not request.dry_run and processes.from_first(lambda: _finished(request, folder)):
-            return 0
-        with named(request.case):
-            case.check(estimating=request.dry_run)
-            if request.dry_run:
+        if request.dry_run:
+            with named(request.case):
+                case.check(estimating=True)
                 return _estimate(request, case)
-        try:
+        folder = Folder(request.out, case, request.resume, request.overwrite)
+        with contextlib.ExitStack() as stack:
+            processes.from_first(lambda: stack.enter_context(folder.held()) is not None)
+            if processes.from_first(lambda: _finished(request, folder)):
+                return 0
+            with named(request.case):
+                case.check(estimating=False)
             result = _compute(request, case, folder)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise checks.RunError(f"cannot write to {request.out}: {reason}.") from error
         _report(request, result, "done")
     return 0
 
@@ -86,6 +86,7 @@ def _finished(request: Request, folder: Folder) -> bool:
     """Whether the result is there already; then it is reported."""
     result = folder.finished()
     if result is not None:
+        folder.end()  # a kill may have come before that
         _report(request, result, "finished already")
     return result is not None
 
@@ -136,7 +137,7 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
     )
     with named(request.case), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
-    keep(result, "result.h5")
+        keep(result, "result.h5")
     if processes.first():
         folder.end()
     return result
@@ -159,7 +160,8 @@ def _explained(folder: Folder) -> Iterator[None]:
             raise processes.Lost(str(folder.logged(f"{sentence} {folder.saved()}"))) from None
         if not isinstance(error, JaxRuntimeError | MemoryError | OSError):
             raise
-        first_line = str(error).strip().split("\n")[0] or type(error).__name__
+        told = files.reason(error) if isinstance(error, OSError) else str(error)
+        first_line = told.strip().split("\n")[0] or type(error).__name__
         raise folder.logged(f"the run broke off: {first_line}. {folder.saved()}") from error
     except KeyboardInterrupt:
         raise folder.logged(f"stopped on request. {folder.saved()}") from None
@@ -194,22 +196,30 @@ def named(file: Path) -> Iterator[None]:
         raise checks.InputError(f"{file}", str(error)) from None
     except Unsupported as error:
         raise Unsupported(f"{file}: {error}") from None
+    except (MemoryError, JaxRuntimeError) as error:
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        first_line = checks.cut(str(error).strip().split("\n")[0], 200)
+        raise checks.InputError(
+            f"{file}", f"must fit the memory, but does not: {first_line}"
+        ) from None
 
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Outside the loop, SIGTERM and Ctrl-C end the command with a sentence."""
+    """Outside the loop, signals that ask to stop end the command with a sentence."""
 
     def stop(number, frame):
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGTERM, stop)
+    previous = {number: signal.signal(number, stop) for number in processes.stopping()}
     try:
         yield
     except KeyboardInterrupt:
         raise checks.RunError("stopped on request. Nothing was saved.") from None
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def keep_compiled_programs() -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zitter import batches, cases, checks, config, loop, runtime, sweeps, tables
+from zitter import batches, cases, checks, config, files, locks, loop, runtime, sweeps, tables
 from zitter.cases import memory
 from zitter.cli import arrays
 from zitter.cli.running import keep_compiled_programs, named, stoppable
@@ -62,14 +62,22 @@ def sweep(request: Request) -> int:
             return arrays.submit(
                 request.slurm, request.out, [i.index for i in missing], _again(request)
             )
-        started = time.perf_counter()
+        return _run(request, document, axes, items, parts, len(chosen) - len(missing))
+
+
+def _run(
+    request: Request, document: config.Document, axes: Any, items: Any, parts: Any, before: int
+) -> int:
+    """Compute what is missing and put all together; others may be at work on other items."""
+    store, started = sweeps.Store(request.out), time.perf_counter()
+    with locks.shared(request.out, "--out", store.clear_killed):
 
         def add_up() -> Sweep:
-            info = _info(document, time.perf_counter() - started, len(missing))
+            info = _info(document, time.perf_counter() - started, sum(map(len, parts)))
             return store.assemble(axes, items, info, document.text)
 
         try:
-            failed = _carried(request, store, parts, len(chosen) - len(missing))
+            failed = _carried(request, store, parts, before)
             result = add_up()
         except (loop.Interrupted, KeyboardInterrupt):
             add_up()
@@ -77,8 +85,10 @@ def sweep(request: Request) -> int:
                 "stopped on request. What is done is kept; the same command goes on from there."
             ) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise checks.RunError(f"cannot write to {request.out}: {reason}.") from error
+            raise checks.RunError(
+                f"the sweep broke off: {files.reason(error)}. What is done is kept; the same "
+                "command goes on from there."
+            ) from error
         _report(request, store, result)
         return 1 if failed else 0
 
@@ -87,9 +97,7 @@ def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> 
     """Compute what is missing; what failed."""
 
     def log(text: str) -> None:
-        request.out.mkdir(parents=True, exist_ok=True)
-        with open(request.out / "log.txt", "a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
+        files.append(request.out / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
 
     def say(text: str) -> None:
         if not request.quiet:
@@ -131,7 +139,7 @@ def _estimate(request: Request, axes: Any, chosen: Any, parts: Sequence[sweeps.P
             continue
         label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
         shown = f"about {value:.2g} s" if key.startswith("seconds") else str(value)
-        rows[label] = memory.readable(value) if key.endswith("_bytes") else shown
+        rows[label] = runtime.readable(value) if key.endswith("_bytes") else shown
     print(tables.table(f"{request.case.name}: dry run, nothing is written", rows))
     if request.json:
         print_json(facts)
@@ -164,7 +172,8 @@ def _chosen(text: str | None, items: Sequence[sweeps.Item]) -> Sequence[sweeps.I
     if text is None:
         return items
     first, colon, end = text.partition(":")
-    if not (colon and first.isdigit() and end.isdigit() and int(first) < int(end) <= len(items)):
+    counts = colon and checks.is_count(first) and checks.is_count(end)
+    if not (counts and int(first) < int(end) <= len(items)):
         raise checks.InputError(
             "--items", f'must be FIRST:END within 0:{len(items)}, but is "{text}"'
         )

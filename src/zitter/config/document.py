@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import os
 import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zitter import checks
+from zitter import checks, data_files
+
+LARGEST = 2**24  # bytes of a file that describes a run
+DEEPEST = 50  # tables and lists inside one another; Python's own limit comes later
 
 
 @dataclasses.dataclass
@@ -37,12 +41,9 @@ class Document:
 def read(path: str | Path, settings: Sequence[str] = ()) -> Document:
     """Read `path` and apply settings such as `laser.cycles=2`."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise checks.InputError("", "must exist, but there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise checks.InputError("", f"must be a readable text file, but is not: {error}") from None
+    if not os.path.lexists(path):
+        raise checks.InputError("", "must exist, but there is no such file")
+    text = data_files.text(path, "a readable text file", "", LARGEST)
     document = parse(text, path.name, path.parent)
     for setting in settings:
         _apply(document.table, setting)
@@ -52,11 +53,31 @@ def read(path: str | Path, settings: Sequence[str] = ()) -> Document:
 
 
 def parse(text: str, name: str = "input", folder: Path = Path()) -> Document:
+    return Document(name, folder, text, _table(text))
+
+
+def _table(text: str) -> dict[str, Any]:
+    deep = checks.InputError(
+        "", f"must be nested at most {DEEPEST} levels deep, but its tables and lists are deeper"
+    )
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        if _depth(table) > DEEPEST:
+            raise deep
+    except RecursionError:
+        raise deep from None
+    except checks.InputError:
+        raise
+    except ValueError as error:  # of TOML, or of Python for whole numbers of 4300 digits
         raise checks.InputError("", f"must be valid TOML, but is not: {error}") from None
-    return Document(name, folder, text, table)
+    return table
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return 1 + max(map(_depth, items), default=0)
+    return 0
 
 
 def _apply(table: dict[str, Any], setting: str) -> None:
@@ -74,26 +95,26 @@ def _apply(table: dict[str, Any], setting: str) -> None:
         else:
             raise checks.InputError(key, f"must lead into a table, but {name} is not in one")
     if isinstance(here, dict):
-        here[last] = _value(text)
+        here[last] = toml_value(text)
     elif isinstance(here, list):
-        here[_index(key, last, len(here))] = _value(text)
+        here[_index(key, last, len(here))] = toml_value(text)
     else:
-        raise checks.InputError(key, f"must lead into a table, but {here!r} is none")
+        raise checks.InputError(key, f"must lead into a table, but {checks.shown(here)} is none")
 
 
 def _index(key: str, name: str, length: int) -> int:
-    if not name.isdigit() or int(name) >= length:
+    if not checks.is_count(name) or int(name) >= length:
         raise checks.InputError(
             key, f'must count from 0 to {length - 1} in this list, but is "{name}"'
         )
     return int(name)
 
 
-def _value(text: str) -> Any:
+def toml_value(text: str) -> Any:
     """A TOML value; whatever is none is a string, so that units need no quotes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return _table(f"value = {text}")["value"]
+    except checks.InputError:
         return text.strip()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from zitter import checks
+from zitter import checks, data_files
 from zitter.bases.eigen.basis import EigenBasis, read_eigenbasis
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.eigensolvers import eigenbasis
@@ -35,9 +34,7 @@ def eigen_basis(
         if value is not None and given != ["atom" if name in of_atom else "energies"]:
             raise checks.InputError(name, f"must not be given together with {given[0]}, but is")
     if file is not None:
-        if not Path(file).is_file():
-            raise checks.InputError("file", f'must name a file, but "{file}" is none')
-        return read_eigenbasis(file)
+        return read_eigenbasis(data_files.plain(file))
     if atom is None:
         return EigenBasis(energies, length, velocity)
     if parent is None:

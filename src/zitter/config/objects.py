@@ -7,11 +7,9 @@ a new propagator or potential that is public can be used from TOML with nothing 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import types
 import typing
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 import equinox as eqx
 
 from zitter import checks, initial, public
+from zitter.config import forms
 from zitter.config.eigenstates import eigen_basis
 from zitter.config.pseudopotentials import pseudopotential
 
@@ -89,6 +88,7 @@ class Builder:
     sections: dict[str, Any]
     folder: Path
     made: dict[str, Any] = dataclasses.field(default_factory=dict)
+    making: list[str] = dataclasses.field(default_factory=list)  # sections that are not done yet
 
     def build(self, key: str, value: Any, kind: type, default: str | None = None) -> Any:
         """The object a table, or the name of a section or of a type, stands for."""
@@ -96,12 +96,14 @@ class Builder:
             return self._named(key, value, kind)
         if not isinstance(value, dict):
             example = f'{{ type = "{next(iter(classes(kind)), kind.__name__)}" }}'
-            raise checks.InputError(key, f"must be a table like {example}, but is {value!r}")
+            raise checks.InputError(
+                key, f"must be a table like {example}, but is {checks.shown(value)}"
+            )
         table = dict(value)
         name = table.pop("type", default)
         if name is None:
             raise checks.InputError(f"{key}.type", f"must be given: {_listed(classes(kind))}")
-        if name not in classes(kind):
+        if not is_one(name, kind):
             raise checks.InputError(f"{key}.type", unknown(name, classes(kind)))
         cls = classes(kind)[name]
         arguments = self.arguments(key, table, cls, name)
@@ -109,7 +111,7 @@ class Builder:
             return cls(**arguments)
         except checks.InputError as error:
             raise error.under(key) from None
-        except (TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:  # of a damaged npz
+        except (TypeError, ValueError, ArithmeticError, LookupError, EOFError) as error:
             raise checks.InputError(
                 key, f"must hold values that {name} can use, but does not: {error}"
             ) from None
@@ -142,7 +144,7 @@ class Builder:
             }
         if p.kind is not None and p.many:
             if not isinstance(value, list):
-                raise checks.InputError(key, f"must be a list, but is {value!r}")
+                raise checks.InputError(key, f"must be a list, but is {checks.shown(value)}")
             return [self.build(f"{key}.{i}", item, p.kind) for i, item in enumerate(value)]
         if p.kind is not None:
             return self.build(key, value, p.kind)
@@ -152,30 +154,36 @@ class Builder:
             return checks.boolean(key, value)
         if p.name == "file" and isinstance(value, str):
             return str(self.folder / value)
-        if isinstance(value, dict) and not _takes_tables(p.annotation):
-            raise checks.InputError(key, f"must not be a table, but is {value!r}")
-        return value
+        return forms.checked(key, p.annotation, value)
 
     def _named(self, key: str, name: str, kind: type) -> Any:
         if name in self.sections:
+            if name in self.making:
+                raise checks.InputError(key, f'must not lead back to itself, but is "{name}"')
             if name not in self.made:
                 section = self.sections[name]
-                known = section.get("type") in classes(eqx.Module)
+                known = is_one(section.get("type"), eqx.Module)
+                self.making.append(name)
                 self.made[name] = self.build(name, section, eqx.Module if known else kind)
+                self.making.remove(name)
             return checks.instance(key, self.made[name], kind)
         if name in classes(kind):
             return self.build(key, {"type": name}, kind)
-        sections = [n for n, s in self.sections.items() if s.get("type") in classes(kind)]
+        sections = [n for n, s in self.sections.items() if is_one(s.get("type"), kind)]
         raise checks.InputError(key, unknown(name, sections or classes(kind)))
+
+
+def is_one(name: Any, kind: type) -> bool:
+    """Whether this is the name of a class of a kind; a file may hold anything for it."""
+    return isinstance(name, str) and name in classes(kind)
 
 
 def unknown(name: Any, known: Iterable[str], what: str = "") -> str:
     """`must be one of …, but is "…"`, with the nearest name suggested."""
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, 1)
-    hint = f'; did you mean "{near[0]}"?' if near else ""
     intro = f"must be {what} ({', '.join(known)})" if what else f"must be {_listed(known)}"
-    return f'{intro}, but is "{name}"{hint}'
+    given = f'"{checks.cut(name, 80)}"' if isinstance(name, str) else checks.shown(name)
+    return f"{intro}, but is {given}{checks.did_you_mean(name, known)}"
 
 
 def _listed(names: Iterable[str]) -> str:

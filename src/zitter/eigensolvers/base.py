@@ -22,6 +22,11 @@ class Eigensolver(eqx.Module):
         """Whether it works with states on many devices; otherwise it takes one device."""
         return False
 
+    @property
+    def keeps_rounds(self) -> bool:
+        """Whether `solve` takes `rounds`, so that it can be stopped and continued."""
+        return False
+
     def check(self, H: Hamiltonian, n: int) -> None:
         if H.basis.complex_scaled:
             raise Unsupported(

@@ -23,6 +23,7 @@ from zitter.eigensolvers.block import (
 )
 from zitter.eigensolvers.preconditioners import start_block
 from zitter.linalg.base import Unsupported
+from zitter.rounds import Rounds
 
 
 class ChebyshevFilter(Eigensolver):
@@ -56,6 +57,10 @@ class ChebyshevFilter(Eigensolver):
     def divides(self) -> bool:
         return True
 
+    @property
+    def keeps_rounds(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
@@ -65,24 +70,29 @@ class ChebyshevFilter(Eigensolver):
                 "use Direct"
             )
 
-    def solve(self, H, n, start=None):
+    def solve(self, H, n, start=None, rounds=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
+        rounds = Rounds() if rounds is None else rounds
         H = H.astype(runtime.settings().real_dtype)
         block = start_block(H, block_size(n, self.guard, H.basis), start)
         tol = max(self.tol, floor_of_rounding(H, block))
         top = H.operator.bounds()[1]
-        now, applications, history = ritz(H, block), 1, []
-        for _ in range(self.max_iterations):
-            history.append(np.asarray(now.residuals[:n]))
-            if np.all(history[-1] <= tol):
-                break
-            degree = self.safe_degree(now, top)
-            now = ritz(H, _filter(H, now.states, now.energies, top, jnp.asarray(degree)))
-            applications += degree + 1
-        else:
-            raise not_converged(
-                "ChebyshevFilter", "max_iterations", self.max_iterations, history[-1], tol
-            )
+        with rounds.running():
+            first, now = rounds.begin(ritz(H, block))
+            history = rounds.records("residuals")
+            for done in range(first, self.max_iterations):
+                history.append(np.asarray(now.residuals[:n]))
+                if np.all(history[-1] <= tol):
+                    break
+                degree = self.safe_degree(now, top)
+                now = ritz(H, _filter(H, now.states, now.energies, top, jnp.asarray(degree)))
+                rounds.keep(done + 1, now, residuals=history[-1], degree=degree)
+            else:
+                rounds.save()
+                raise not_converged(
+                    "ChebyshevFilter", "max_iterations", self.max_iterations, history[-1], tol
+                )
+        applications = 1 + sum(int(degree) + 1 for degree in rounds.records("degree"))
         info = {
             "solver": "Chebyshev-filtered subspace",
             "iterations": len(history) - 1,

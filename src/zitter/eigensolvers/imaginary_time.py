@@ -14,21 +14,20 @@ from zitter import checks, runtime
 from zitter.eigensolvers.base import Eigensolver, check_orthonormal
 from zitter.eigensolvers.block import (
     block_size,
-    column,
     floor_of_rounding,
     most_growth,
     normalized,
-    norms,
     not_converged,
-    random_block,
     ritz,
 )
+from zitter.eigensolvers.box_waves import first_guess
 from zitter.eigensolvers.preconditioners import with_given
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.kernels import explicit_update
 from zitter.linalg.stencil import Stencil
 from zitter.linalg.sums import diagonal_of, without_diagonal
+from zitter.rounds import Rounds
 
 Stop = Literal["residual", "energy"]
 
@@ -87,6 +86,10 @@ class ImaginaryTime(Eigensolver):
     def divides(self) -> bool:
         return True
 
+    @property
+    def keeps_rounds(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
@@ -118,11 +121,12 @@ class ImaginaryTime(Eigensolver):
             )
         return self.dtau
 
-    def solve(self, H, n, start=None):
+    def solve(self, H, n, start=None, rounds=None):
+        rounds = Rounds() if rounds is None else rounds
         H = H.astype(runtime.settings().real_dtype)
         count = 1 if n == 1 else block_size(n, None, H.basis)
         block = with_given(first_guess(H, count), start)
-        if start is None and self.coarse_levels and min(H.shape) >= 16:
+        if start is None and self.coarse_levels and min(H.shape) >= 16 and not rounds.goes_on:
             coarse, operator, prolong = H.basis.coarser(H.operator)
             solver = dataclasses.replace(
                 self, dtau=None, coarse_levels=self.coarse_levels - 1, stop="residual"
@@ -130,32 +134,43 @@ class ImaginaryTime(Eigensolver):
             _, states, _ = solver.solve(Hamiltonian(coarse, operator), n)
             block = with_given(block, prolong(states))
         dtau = self.step_size(H)
-        history, last = [], None
-        for last in self.course(H, block, dtau, n):  # of the states only the last are kept
-            worst = float(np.max(last.residuals[:n]))
-            history.append((worst, float(last.energies[0]), last.updates))
+        last = None
+        with rounds.running():
+            for moment in self.course(H, block, dtau, n, rounds):
+                last = moment  # of the states only these are kept
         assert last is not None
-        residuals, energies, updates = zip(*history, strict=True)
+        residuals = [float(x) for x in rounds.records("residual")]
+        energies = [float(x) for x in rounds.records("energy")]
+        updates = [int(x) for x in rounds.records("updates")]
+        residuals.append(float(np.max(last.residuals[:n])))
+        energies.append(float(last.energies[0]))
+        updates.append(last.updates)
         info = {
             "solver": "explicit imaginary time",
             "dtau": dtau,
             "updates": last.updates,
             "stop": self.stop,
-            "residual_history": list(residuals),
-            "energy_history": list(energies),
-            "update_history": list(updates),
+            "residual_history": residuals,
+            "energy_history": energies,
+            "update_history": updates,
             "next_energies": last.energies[n:].tolist(),
         }
         return np.asarray(last.energies[:n], np.float64), normalized(H, last.states[:n]), info
 
-    def course(self, H: Hamiltonian, block: jax.Array, dtau: float, n: int = 1):
+    def course(
+        self, H: Hamiltonian, block: jax.Array, dtau: float, n: int = 1,
+        rounds: Rounds | None = None,
+    ):  # fmt: skip
         """Energies and residuals at each Rayleigh–Ritz step, until the first n states `stop`."""
+        rounds = Rounds() if rounds is None else rounds
         block = block.astype(H.operator.dtype)
         update = Update.of(H, dtau)
         tol = self.tol
         if self.stop == "residual":
             tol = max(tol, floor_of_rounding(H, block))
-        done, updates, before = 0, 0, None
+        none_yet = np.full(len(block), np.inf)
+        taken, (block, *counts, before) = rounds.begin((block, 0, 0, none_yet))
+        done, updates = (int(count) for count in counts)
         while True:
             found = ritz(H, block)
             energies, block = found.energies, found.states
@@ -166,18 +181,24 @@ class ImaginaryTime(Eigensolver):
             if self.stop == "residual" and np.all(now.residuals[:n] <= tol):
                 return
             change = np.inf
-            if self.stop == "energy" and before is not None:
-                change = np.max(np.abs(now.energies - before)[:n]) / updates
+            if self.stop == "energy" and taken:
+                change = np.max(np.abs(now.energies - np.asarray(before))[:n]) / updates
                 if change < tol:
                     return
             if done >= self.max_updates:
+                rounds.save()
                 raise self._not_converged(change, now.residuals[:n], tol)
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
             updates = min(self.check_every, _most_updates(now, dtau), self.max_updates - done)
             updates += updates % 2
             block = _advance(update, block, shifts, updates)
-            done += updates
+            done, taken = done + updates, taken + 1
+            record = {
+                "residual": np.max(now.residuals[:n]), "energy": now.energies[0],
+                "updates": now.updates,
+            }  # fmt: skip
+            rounds.keep(taken, (block, done, updates, before), **record)
 
     def _not_converged(self, change: float, residuals: np.ndarray, tol: float) -> checks.RunError:
         if self.stop == "residual":
@@ -270,30 +291,3 @@ def _advance_compiled(
     update: Update, block: jax.Array, shifts: jax.Array, updates: Any
 ) -> jax.Array:
     return jax.lax.map(lambda one: update.apply(one[0], one[1], updates), (block, shifts))
-
-
-def first_guess(H: Hamiltonian, n: int) -> jax.Array:
-    """A constant for one state; for several the lowest waves that vanish at the boundary, and
-    noise: waves of definite parity would keep it, and miss the levels of all others.
-    """
-    shape = H.basis.whole
-    if n == 1:
-        return H.basis.divide(np.ones((1, *shape)))
-    waves = H.basis.divide(_box_waves(shape, n))
-    noise = random_block(H.basis, n, H.operator.dtype)
-    return waves / column(norms(waves), waves) + noise / column(norms(noise), noise)
-
-
-def _box_waves(lengths: tuple[int, ...], n: int) -> np.ndarray:
-    count = int(np.ceil(n ** (1 / len(lengths)))) + 2
-    orders = np.stack(np.meshgrid(*[np.arange(1, count + 1)] * len(lengths)), -1)
-    orders = orders.reshape(-1, len(lengths))
-    orders = orders[np.argsort((orders**2).sum(1), kind="stable")][:n]
-    waves = []
-    for row in orders:
-        wave = np.ones((1,) * len(lengths))
-        for axis, (m, size) in enumerate(zip(row, lengths, strict=True)):
-            shape = [-1 if a == axis else 1 for a in range(len(lengths))]
-            wave = wave * np.sin(np.pi * m * np.arange(1, size + 1) / (size + 1)).reshape(shape)
-        waves.append(wave)
-    return np.stack(waves)

@@ -26,6 +26,7 @@ from zitter.eigensolvers.block import (
     ritz,
 )
 from zitter.eigensolvers.preconditioners import prepare
+from zitter.rounds import Rounds
 
 TINY = 1e-30  # keeps a vector that has vanished from being divided by zero
 
@@ -53,24 +54,34 @@ class LOBPCG(Eigensolver):
     def divides(self) -> bool:
         return True
 
+    @property
+    def keeps_rounds(self) -> bool:
+        return True
+
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
 
-    def solve(self, H, n, start=None):
+    def solve(self, H, n, start=None, rounds=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
+        rounds = Rounds() if rounds is None else rounds
         H = H.astype(runtime.settings().real_dtype)
         precondition, states = prepare(H, block_size(n, self.guard, H.basis), start)
         tol = max(self.tol, floor_of_rounding(H, states))
-        state = _begin(H, states)
-        history = []
-        for _ in range(self.max_iterations):
-            history.append(np.asarray(state.residuals[:n]))
-            if np.all(history[-1] <= tol):
-                break
-            state = _advance((H, precondition), state)
-        else:
-            raise not_converged("LOBPCG", "max_iterations", self.max_iterations, history[-1], tol)
+        with rounds.running():
+            first, state = rounds.begin(_begin(H, states))
+            history = rounds.records("residuals")
+            for done in range(first, self.max_iterations):
+                history.append(np.asarray(state.residuals[:n]))
+                if np.all(history[-1] <= tol):
+                    break
+                state = _advance((H, precondition), state)
+                rounds.keep(done + 1, state, residuals=history[-1])
+            else:
+                rounds.save()
+                raise not_converged(
+                    "LOBPCG", "max_iterations", self.max_iterations, history[-1], tol
+                )
         info = {
             "solver": "LOBPCG",
             "iterations": len(history) - 1,

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, final
-from zipfile import BadZipFile
 
 import equinox as eqx
-import h5py
 import numpy as np
 from jaxtyping import Array
 from scipy.interpolate import CubicSpline
 
-from zitter import checks, units
+from zitter import checks, data_files, units
 from zitter.fields import polarization as directions
 from zitter.fields.base import LinearField, check_beginning, shown
 from zitter.fields.piecewise import Piecewise, spline
@@ -109,17 +107,13 @@ def _column(key: str, values: Any) -> np.ndarray:
 
 
 def _read(path: Path, quantity: str) -> tuple[Any, Any]:
-    try:
+    what = f"a text file of two columns, or .npz or .h5 with times and {quantity} (see quantity)"
+    with data_files.reading(path, what):
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as data:
-                return data["times"], data[quantity]
+            arrays = data_files.numpy_arrays(path, what)
+            return arrays["times"], arrays[quantity]
         if path.suffix in (".h5", ".hdf5", ".nc"):
-            with h5py.File(path, "r") as data:
+            with data_files.hdf5(path, what) as data:
                 return np.asarray(data["times"]), np.asarray(data[quantity])
-        return np.loadtxt(path, usecols=0, ndmin=1), np.loadtxt(path, usecols=1, ndmin=1)
-    except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile) as error:
-        raise checks.InputError(
-            "file",
-            f"must be a text file of two columns, or .npz or .h5 with times and {quantity} "
-            f'(see quantity), but is "{path}" ({error})',
-        ) from None
+        lines = data_files.text(path, what).splitlines()
+        return np.loadtxt(lines, usecols=0, ndmin=1), np.loadtxt(lines, usecols=1, ndmin=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zitter import checks, units
+from zitter import checks, files, units
 from zitter.plot import states, style
 from zitter.results import Solution
 
@@ -128,8 +129,12 @@ def animate(
         return draw(i)
 
     animation = FuncAnimation(figure, frame, frames=len(times))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    animation.save(path, writer=PillowWriter(fps=max(1, round(len(times) / seconds))), dpi=100)
+    writer = PillowWriter(fps=max(1, round(len(times) / seconds)))
+    with tempfile.TemporaryDirectory() as folder:  # a writer of films wants a name
+        animation.save(Path(folder) / "film.gif", writer=writer, dpi=100)
+        film = (Path(folder) / "film.gif").read_bytes()
+    with files.whole(path) as file:
+        file.write(film)
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zitter import checks, units
+from zitter import checks, files, units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,8 +78,9 @@ def save(figure: Figure, path: str | Path) -> Path:
     if path.suffix.lstrip(".").lower() not in known:
         names = ", ".join(f".{name}" for name in sorted(known))
         raise checks.InputError("output", f'must end in one of {names}, but is "{path}"')
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    with files.whole(path) as sink:
+        file: Any = sink
+        figure.savefig(file, format=path.suffix.lstrip(".").lower())
     return path
 
 

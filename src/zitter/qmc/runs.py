@@ -54,6 +54,9 @@ class Run:
     ) -> Run:
         checks.instance("psi", psi, Wavefunction)
         count = checks.integer("walkers", walkers, 2)
+        each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+        runtime.require_memory("walkers", count * each)
+        runtime.require_memory("blocks", 8.0 * checks.integer("blocks", blocks, 4))
         if start is not None:
             shape = (None, psi.system.dimension, psi.system.electrons)
             given = checks.array("start", start, shape)
@@ -127,12 +130,13 @@ class Run:
         if self.checkpoint is None:
             return equilibrate()
         kept = self._keeper("settled", *about)
-        found = kept.load(like) if self.resume else None
-        if found is not None:
-            return found[1]
-        ready = equilibrate()
-        kept.save(0, ready, 0, loop.Piece({}, {}))
-        return ready
+        with kept.held():
+            found = kept.load(like) if self.resume else None
+            if found is not None:
+                return found[1]
+            ready = equilibrate()
+            kept.save(0, ready, 0, loop.Piece({}, {}))
+            return ready
 
     def drive(
         self, step: Any, context: Any, state: Any, label: str, guard: Any, steps: int, *about: Any
@@ -156,9 +160,6 @@ class Run:
         self, records: dict[str, Any], weights: Any, walkers: Walker, info: dict[str, Any]
     ) -> Samples:
         """Samples in the system's units; averaged over the twists that did not fail."""
-        if self.checkpoint is not None:
-            for name in ("settled", ""):
-                loop.Checkpoint(self.checkpoint / name).clear()
         divisor, units = self.psi.system.units
         records = {name: np.asarray(values) for name, values in records.items()}
         for name in records:

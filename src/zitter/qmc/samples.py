@@ -11,7 +11,6 @@ import numpy as np
 
 from zitter import checks, cube, io, tables
 from zitter.qmc.statistics import (
-    FEW_BLOCKS,
     MANY_BLOCKS,
     Estimate,
     reblock,
@@ -130,6 +129,12 @@ class Samples(Result):
         others = {"energy", "growth_energy", *OTHERS}
         return {name: self.estimate(name) for name in self.traces if name not in others}
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known beside the numbers, as that an error bar is itself uncertain."""
+        said = [*self.info.get("notes", []), self.estimate().note]
+        return [note for note in dict.fromkeys(said) if note]
+
     def write_cube(self, path: str | os.PathLike[str], spin: bool = False) -> None:
         """The density that `Density` measured, or that of spin, as a Gaussian cube file."""
         if "density" not in self.estimators:
@@ -157,6 +162,7 @@ class Samples(Result):
             "variance": self.variance,
             "acceptance": self.acceptance,
             "blocks": len(self.weights) - self.start,
+            "notes": self.notes,
             "info": self.info,
         }
         if self.divisor is not None:
@@ -228,12 +234,7 @@ class Samples(Result):
             found = row["energy"]
             text = "left out" if found is None else with_error(found, row["error"])
             lines.append(f"  {f'twist ({shown})':<22} {text}")
-        lines += [f"  note: {note}" for note in self.info.get("notes", [])]
-        if energy.blocks < FEW_BLOCKS and not energy.groups:
-            lines.append(
-                f"  note: the error bar rests on {energy.blocks} stretches of the run only and is "
-                "itself uncertain: take more blocks"
-            )
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -263,7 +264,7 @@ class Samples(Result):
             v["positions"] = io.Variable(self.positions, dims, "bohr", "last positions")
         attributes = {
             "kind": self.kind,
-            "info": self.info,
+            "info": self.info | ({"notes": self.notes} if self.notes else {}),
             "input": self.input,
             "units": self.units,
             "start": str(self.start),

@@ -7,6 +7,10 @@ B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the 
 bars hold the truth in 68.3 % of all runs: an error from m blocks is multiplied by the quantile of
 Student's t with m − 1 degrees of freedom (1.32 for three blocks, 1.06 for ten).
 
+Blocks of a short series are few, and where by chance they look independent the error is too small.
+So it is never below that of a series with one correlation time and the same first
+autocorrelation: of x_t = ρ x_{t−1} + noise, whose τ = (1 + ρ)/(1 − ρ).
+
 A series shorter than some tens of its correlation times cannot tell them. Walkers can: groups of
 them do not hear of each other, however long each is correlated, so that short runs take their error
 bars from the scatter of groups. In DMC neighbors are relatives, and stay in their group for longer
@@ -29,6 +33,7 @@ TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a 
 GROUPS = "groups_of_"  # begins the names of records that hold a number for each group of walkers
 MANY_BLOCKS = 64  # from which on reblocking is as good as the scatter of groups
 FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
+FEW_SAMPLES = 16  # independent ones, below which an error bar is itself uncertain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Estimate:
     block_length: int
     autocorrelation_time: float
     samples: int
+    naive: float = 0.0  # the error if samples were independent
     groups: int = 0  # of walkers, where the error bar is their scatter
 
     @property
@@ -51,6 +57,18 @@ class Estimate:
     @property
     def effective_samples(self) -> float:
         return self.samples / self.autocorrelation_time
+
+    @property
+    def note(self) -> str:
+        """What to say beside an error bar that rests on little; empty where it can be trusted."""
+        if self.groups or self.error == 0:
+            return ""
+        if self.blocks >= FEW_BLOCKS and self.effective_samples >= FEW_SAMPLES:
+            return ""
+        return (
+            f"the error bar rests on about {max(1, round(self.effective_samples))} independent "
+            f"stretches of {self.samples} blocks and is itself uncertain: take more blocks"
+        )
 
     def __str__(self) -> str:
         return with_error(self.mean, self.error)
@@ -90,6 +108,8 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
     error = max(errors[: chosen + 1])
     tau = (error / base) ** 2 if base > 0 else 1.0
     error *= float(stdtrit(blocks - 1, ONE_SIGMA))
+    floor, longest = _of_one_time(z)
+    error, tau = max(error, float(floor)), max(tau, float(longest))
     return Estimate(
         mean,
         error,
@@ -97,16 +117,37 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
         lengths[chosen],
         max(tau, 1.0),
         n,
+        base,
     )
 
 
-def group_count(walkers: int) -> int:
+def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
+    """(error of the mean, τ) of series (samples, …) about their mean, if of one correlation time.
+
+    σ² = v τ/n with τ = (1 + ρ)/(1 − ρ) and the quantile of Student's t for n/τ samples. The first
+    autocorrelation of n samples is (1 + 3ρ)/n too small on average, and their variance v by τ/n.
+    """
+    n, z = len(z), z - np.mean(z, axis=0)
+    power = np.sum(z * z, axis=0)
+    rho = np.divide(
+        np.sum(z[1:] * z[:-1], axis=0), power, out=np.zeros_like(power), where=power > 0
+    )
+    rho = np.clip(rho + (1 + 3 * rho) / n, 0.0, 1 - 2 / n)
+    tau = (1 + rho) / (1 - rho)
+    seen = 1 - np.minimum(tau / n, 0.6)  # of the variance, in so short a time
+    error = np.sqrt(power / (n - 1) * tau / n / seen)
+    return error * stdtrit(np.maximum(n / tau, 1.5) - 1, ONE_SIGMA), tau
+
+
+def group_count(walkers: int, relatives: bool = False) -> int:
     """Groups of neighboring walkers whose scatter gives error bars; 1 where they are too few.
 
-    In DMC relatives stray to the next group: with eight walkers in each, error bars were a tenth
-    too small.
+    Walkers of VMC do not hear of each other. In DMC they have `relatives`, which stray to the next
+    group: with eight walkers in each, error bars were a tenth too small.
     """
-    return min(32, walkers // 16) if walkers >= 128 else 1
+    if relatives:
+        return min(32, walkers // 16) if walkers >= 128 else 1
+    return min(32, walkers) if walkers >= 8 else 1
 
 
 def group_residuals(values: Any, shares: Any, weights: Any) -> np.ndarray:
@@ -126,8 +167,7 @@ def with_groups(found: Estimate, residuals: np.ndarray) -> Estimate:
     """
     G = len(residuals)
     error = math.sqrt(G / (G - 1) * float(np.sum(residuals**2)))
-    reblocked = found.error / float(stdtrit(found.blocks - 1, ONE_SIGMA))
-    tau = found.autocorrelation_time * (error / reblocked) ** 2 if reblocked > 0 else 1.0
+    tau = (error / found.naive) ** 2 if found.naive > 0 else 1.0
     error *= float(stdtrit(G - 1, ONE_SIGMA))
     return dataclasses.replace(
         found, error=error, error_of_error=error / math.sqrt(2 * (G - 1)),
@@ -148,6 +188,7 @@ def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.
     block = w * (x - mean) / np.mean(w)
     error, chosen = np.zeros(mean.shape), np.zeros(mean.shape)
     base, open_, length = np.zeros(mean.shape), np.ones(mean.shape, bool), 1
+    floor, _ = _of_one_time(block)
     while len(block) >= 2 and open_.any():
         found = np.std(block, axis=0, ddof=1) / math.sqrt(len(block))
         base = found if length == 1 else base
@@ -158,7 +199,7 @@ def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.
         even = len(block) // 2 * 2
         block = 0.5 * (block[0:even:2] + block[1:even:2])
         length *= 2
-    return mean, error * stdtrit(chosen - 1, ONE_SIGMA)
+    return mean, np.maximum(error * stdtrit(chosen - 1, ONE_SIGMA), floor)
 
 
 def autocorrelation_time(series: Any, window: float = 5.0) -> float:

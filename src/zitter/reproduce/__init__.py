@@ -34,10 +34,9 @@ def run(name: str, full: bool = False, out: Path | None = None, progress: bool =
     if out is not None:
         import json
 
-        from zitter import io
+        from zitter import files
 
-        with io.whole_file(out / "report.json") as temporary:
-            temporary.write_text(json.dumps(report.to_json(), indent=2) + "\n", encoding="utf-8")
+        files.write_text(out / "report.json", json.dumps(report.to_json(), indent=2) + "\n")
     return report
 
 

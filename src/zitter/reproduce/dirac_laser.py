@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import io, loop, runtime
+from zitter import files, io, loop, runtime
 from zitter.bases import RadialBSplines, SpinorBasis
 from zitter.eigensolvers import spinor_states
 from zitter.fields import SineSquared
@@ -175,10 +175,9 @@ def _paper(out: Path | None, progress: bool) -> tuple[list[Row], list[str], dict
             if kept is not None and out is not None:
                 io.write(kept, data)
                 _checkpoint(out, field).clear()
-                with io.whole_file(kept.with_suffix(".json")) as temporary:
-                    record = {"date": datetime.date.today().isoformat(), "size": str(PAPER)}
-                    record |= data.attributes | {"rows": json.loads(data.attributes["rows"])}
-                    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+                record = {"date": datetime.date.today().isoformat(), "size": str(PAPER)}
+                record |= data.attributes | {"rows": json.loads(data.attributes["rows"])}
+                files.write_text(kept.with_suffix(".json"), json.dumps(record, indent=1) + "\n")
         else:
             data = io.read(kept)
         values = {name: variable.data for name, variable in data.variables.items()}

@@ -95,9 +95,10 @@ def prepare(
     checks.instance("propagator", propagator, Propagator)
     first, last = requests.span(t)
     dt = float(checks.positive("dt", dt, "time"))
-    steps = max(1, math.ceil((last - first) / dt * (1 - 1e-12)))
+    steps = requests.count_steps(last - first, dt)
     dt = (last - first) / steps
     save_every = requests.record_interval(save_every, steps)
+    runtime.require_memory("save_every", 8.0 * (steps // save_every))
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
     step_limit = float(checks.positive("step_limit", step_limit))

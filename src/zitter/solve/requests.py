@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,6 +95,18 @@ def span(t) -> tuple[float, float]:
     if not last > first:
         raise checks.InputError("t", f"must end after it starts, but is ({first:g}, {last:g})")
     return first, last
+
+
+MOST_STEPS = 10**12  # a month of microseconds would be three times as many
+
+
+def count_steps(span: float, dt: float) -> int:
+    wanted = span / dt * (1 - 1e-12)
+    if not wanted <= MOST_STEPS:
+        raise checks.InputError(
+            "dt", f"must give at most {MOST_STEPS:.0e} steps, but {dt:g} gives {wanted:.3g}"
+        )
+    return max(1, math.ceil(wanted))
 
 
 def record_interval(save_every: int | None, steps: int) -> int:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from zitter import checks, runtime
+from zitter import checks, runtime, same_run
 from zitter.bases.base import Basis
+from zitter.checkpoints import Checkpoint
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import cast_reals
 from zitter.results import Eigenstates
+from zitter.rounds import Rounds
 from zitter.solve.accuracy import EnergyErrors, checked_basis, compared
 from zitter.stored import Kept
 from zitter.terms import Model, discretize
@@ -25,12 +29,17 @@ def eigenstates(
     solver: Eigensolver | None = None,
     *,
     basis_check: bool = False,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
 ) -> Eigenstates:
     """The lowest `n` stationary states of a Hamiltonian that does not change with time.
 
     `basis_check` solves again on poorer bases (a grid's spacing, the splines of an atom, …), at
     about the same cost, and puts what they tell of the error of each energy into
     `info["basis_errors"]`.
+    Iterative solvers keep their state in the folder `checkpoint` every so many seconds, and go on
+    from there with `resume`; direct ones begin anew.
     """
     checks.instance("H", H, Hamiltonian)
     n = checks.integer("n", n, 1, H.basis.size)
@@ -39,7 +48,14 @@ def eigenstates(
     solver.check(H, n)
     started = time.perf_counter()
     spread = H.divided() if solver.divides else H
-    energies, states, info = solver.solve(spread, n)
+    every = float(checks.non_negative("checkpoint_every", checkpoint_every))
+    resume = checks.boolean("resume", resume)
+    if checkpoint is None or not solver.keeps_rounds:
+        energies, states, info = solver.solve(spread, n)
+    else:
+        keeper = Checkpoint(Path(checkpoint), every, same_run.fingerprint(H, n, solver))
+        given: Any = {"rounds": Rounds(keeper, resume)}
+        energies, states, info = solver.solve(spread, n, **given)
     residuals = residual_norms(spread, energies, states)
     states = spread.basis.join(states)
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds

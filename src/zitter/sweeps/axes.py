@@ -6,13 +6,13 @@ import dataclasses
 import json
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from zitter import checks
+from zitter.config.document import inline, toml_value
 
 MOST = 100_000  # values of one axis: more were hardly meant
 EXAMPLE = "laser.intensity=1e13:1e15:log:32 or laser.cep=0,0.5,1"
@@ -29,7 +29,7 @@ class Axis:
     def setting(self, index: int) -> str:
         """For `--set`."""
         value = self.values[index]
-        return f"{self.key}={json.dumps(value) if isinstance(value, str) else _toml(value)}"
+        return f"{self.key}={json.dumps(value) if isinstance(value, str) else inline(value)}"
 
     @property
     def unit(self) -> str:
@@ -47,7 +47,7 @@ class Axis:
 
     @property
     def labels(self) -> list[str]:
-        return [value if isinstance(value, str) else _toml(value) for value in self.values]
+        return [value if isinstance(value, str) else inline(value) for value in self.values]
 
 
 def parse(text: str, table: dict[str, Any]) -> Axis:
@@ -70,8 +70,8 @@ def parse(text: str, table: dict[str, Any]) -> Axis:
         )
     unit = _split(_found(table, key))[1]
     if unit:
-        values = [f"{_toml(v)} {unit}" if _plain(v) else v for v in values]
-    if len(values) != len({_toml(value) for value in values}):
+        values = [f"{inline(v)} {unit}" if _plain(v) else v for v in values]
+    if len(values) != len({inline(value) for value in values}):
         raise checks.InputError("--over", f'{key} must not repeat a value, but is "{given}"')
     return Axis(key, tuple(values))
 
@@ -80,7 +80,7 @@ def _ranged(key: str, first: str, last: str, spacing: str, count: str) -> list[A
     """Whole numbers stay whole where all are."""
     if spacing not in ("lin", "log"):
         raise checks.InputError("--over", f'{key} must be spaced by lin or log, but is "{spacing}"')
-    if not count.isdigit() or not 2 <= int(count) <= MOST:
+    if not checks.is_count(count) or not 2 <= int(count) <= MOST:
         raise checks.InputError(
             "--over", f'{key} must have from 2 to {MOST} values, but "{count}" is asked for'
         )
@@ -98,24 +98,15 @@ def _ranged(key: str, first: str, last: str, spacing: str, count: str) -> list[A
         )
     spaced = np.linspace if spacing == "lin" else np.geomspace
     numbers = [float(f"{x:.15g}") for x in spaced(low, high, int(count))]
-    whole = first.isdigit() and last.isdigit() and all(x == round(x) for x in numbers)
+    whole = checks.is_count(first) and checks.is_count(last) and all(x == round(x) for x in numbers)
     values = [int(x) for x in numbers] if whole else numbers
-    return [f"{_toml(x)} {unit}" for x in values] if unit else values
+    return [f"{inline(x)} {unit}" for x in values] if unit else values
 
 
 def _listed(given: str) -> list[Any]:
     """TOML values; whatever is none is text, so that units need no quotes."""
-    try:
-        return tomllib.loads(f"value = [{given}]")["value"]
-    except tomllib.TOMLDecodeError:
-        return [_one(piece) for piece in given.split(",")]
-
-
-def _one(piece: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {piece}")["value"]
-    except tomllib.TOMLDecodeError:
-        return piece.strip()
+    whole = toml_value(f"[{given}]")
+    return whole if isinstance(whole, list) else [toml_value(piece) for piece in given.split(",")]
 
 
 def _split(value: Any) -> tuple[float | None, str]:
@@ -135,17 +126,11 @@ def _found(table: Any, key: str) -> Any:
     for name in key.split("."):
         if isinstance(table, dict):
             table = table.get(name)
-        elif isinstance(table, list) and name.isdigit() and int(name) < len(table):
+        elif isinstance(table, list) and checks.is_count(name) and int(name) < len(table):
             table = table[int(name)]
         else:
             return None
     return table
-
-
-def _toml(value: Any) -> str:
-    from zitter.config.document import inline
-
-    return inline(value)
 
 
 def shape(axes: Sequence[Axis]) -> tuple[int, ...]:

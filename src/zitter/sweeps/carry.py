@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jax.errors import JaxRuntimeError, JAXTypeError
 
-from zitter import batches, cases, checks, loop, same_run
+from zitter import batches, cases, checks, files, loop, same_run
 from zitter.cases import memory
 from zitter.cases.physics import bases_kept
 from zitter.linalg.base import Unsupported
@@ -30,6 +31,16 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @property
+    def name(self) -> str:
+        """The same for the same items, whoever carries them."""
+        return same_run.fingerprint([item.name for item in self.items])[:24]
+
+    def without_done(self, store: Store) -> Part:
+        """What is left once somebody else has been at work on the same items."""
+        left = [i for i, item in enumerate(self.items) if not store.done(item)]
+        return Part([self.items[i] for i in left], [self.cases[i] for i in left])
 
 
 def parts(items: Iterable[Item], batch: int | None, estimating: bool = False) -> list[Part]:
@@ -87,63 +98,89 @@ def carry(found: Sequence[Part], store: Store, teller: Teller) -> list[tuple[Ite
     alone = sum(len(part) == 1 for part in found)
     if alone and batches.mesh() is not None:
         teller.say(f"{alone} of {total} items run alone, on one device of the mesh")
+
+    def wait(who: str) -> None:
+        teller.say(f"the next items are being computed by {who}; waiting for them")
+
     for part in found:
-        for item, outcome in zip(part.items, _outcomes(part, store, teller), strict=True):
-            if isinstance(outcome, Result):
-                store.keep(item, outcome)
-                continue
-            sentence = " ".join(str(outcome).split()) or type(outcome).__name__
-            store.fail(item, sentence)
-            failed.append((item, sentence))
-            teller.say(f"item {item.index} ({item.label}) failed: {sentence}")
-            teller.log(f"item {item.index} ({item.label}) failed: {sentence}")
+        with store.held(part.name, wait):
+            failed += _kept(part.without_done(store), store, teller)
         done += len(part)
         left = (time.perf_counter() - started) / done * (total - done)
         teller.say(f"{done} of {total} items" + (f", about {left:.2g} s left" if left else ""))
     return failed
 
 
-def _outcomes(part: Part, store: Store, teller: Teller) -> Sequence[Result | Exception]:
+def _kept(part: Part, store: Store, teller: Teller) -> list[tuple[Item, str]]:
+    """Compute and keep a part; what failed."""
     if len(part) > 1:
-        try:
-            return _together(part, store, teller)
-        except loop.Interrupted:
-            raise
-        except (*FAILURES, JAXTypeError) as error:
-            # Together they need more memory, and no value may decide what is computed.
-            teller.log(f"{len(part)} items do not run together: {str(error).splitlines()[0]}")
-            teller.say("the items do not run together; one by one")
-    return [_alone(item, case, store, teller) for item, case in zip(part.items, part.cases,
-                                                                  strict=True)]  # fmt: skip
+        job = _job(store, teller, part.name)
+        outcomes = _together(part, job, teller)
+        if outcomes is not None:
+            failed = _put_down(part.items, outcomes, store, teller)
+            _clear(job)
+            return failed
+        _clear(job)
+    failed = []
+    for item, case in zip(part.items, part.cases, strict=True):
+        job = _job(store, teller, item.name)
+        failed += _put_down([item], [_alone(case, job)], store, teller)
+        _clear(job)
+    return failed
 
 
-def _together(part: Part, store: Store, teller: Teller) -> Sequence[Result | Exception]:
-    name = same_run.fingerprint([item.name for item in part.items])[:24]
-    job = _job(store, teller, name)
+def _put_down(
+    items: Sequence[Item], outcomes: Sequence[Result | Exception], store: Store, teller: Teller
+) -> list[tuple[Item, str]]:
+    """Results and reasons in files; only then may checkpoints go."""
+    failed = []
+    for item, outcome in zip(items, outcomes, strict=True):
+        if isinstance(outcome, Result):
+            store.keep(item, outcome)
+            continue
+        sentence = " ".join(str(outcome).split()) or type(outcome).__name__
+        store.fail(item, sentence)
+        failed.append((item, sentence))
+        teller.say(f"item {item.index} ({item.label}) failed: {sentence}")
+        teller.log(f"item {item.index} ({item.label}) failed: {sentence}")
+    return failed
+
+
+def _together(
+    part: Part, job: cases.Job, teller: Teller
+) -> Sequence[Result | checks.RunError] | None:
+    """What all items of a part gave, or None where they do not run together."""
     lead, *others = part.cases
-    found = lead.run_together(others, job)
-    shutil.rmtree(job.checkpoint, ignore_errors=True)
-    return found
+    try:
+        return lead.run_together(others, job)
+    except loop.Interrupted:
+        raise
+    except (*FAILURES, JAXTypeError) as error:
+        # Together they need more memory, and no value may decide what is computed.
+        teller.log(f"{len(part)} items do not run together: {str(error).splitlines()[0]}")
+        teller.say("the items do not run together; one by one")
+        return None
 
 
-def _alone(item: Item, case: cases.Case, store: Store, teller: Teller) -> Result | Exception:
-    job = _job(store, teller, item.name)
+def _alone(case: cases.Case, job: cases.Job) -> Result | Exception:
     begun = job.checkpoint / "input"
     try:
         with batches.alone():
             goes_on = begun.exists() and begun.read_text(encoding="utf-8") == case.fingerprint()
             if not goes_on:
-                shutil.rmtree(job.checkpoint, ignore_errors=True)
-            job.checkpoint.mkdir(parents=True, exist_ok=True)
-            begun.write_text(case.fingerprint(), encoding="utf-8")
-            result = case.resume(job) if goes_on else case.run(job)
+                _clear(job)
+            files.write_text(begun, case.fingerprint())
+            return case.resume(job) if goes_on else case.run(job)
     except loop.Interrupted:
         raise
     except FAILURES as error:
-        shutil.rmtree(job.checkpoint, ignore_errors=True)
         return error
+
+
+def _clear(job: cases.Job) -> None:
     shutil.rmtree(job.checkpoint, ignore_errors=True)
-    return result
+    with contextlib.suppress(OSError):  # others are at work
+        job.checkpoint.parent.rmdir()
 
 
 def _job(store: Store, teller: Teller, name: str) -> cases.Job:

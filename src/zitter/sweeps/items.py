@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import itertools
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from zitter import checks, config, io, kinds, runtime, same_run
+from zitter import checks, config, files, kinds, locks, runtime, same_run
 from zitter.results.base import Result
 from zitter.results.sweep import Sweep, assembled
 from zitter.sweeps.axes import Axis
@@ -101,8 +101,7 @@ class Store:
         self._reason(item).unlink(missing_ok=True)
 
     def fail(self, item: Item, sentence: str) -> None:
-        with io.whole_file(self._reason(item)) as temporary:
-            temporary.write_text(sentence, encoding="utf-8")
+        files.write_text(self._reason(item), sentence)
 
     def failure(self, item: Item) -> str | None:
         path = self._reason(item)
@@ -114,7 +113,7 @@ class Store:
         Of processes that end together each puts down its own items first; the lock makes the last
         one to assemble see them all.
         """
-        with self._lock():
+        with self.held("assembling"):
             found = [kinds.load(self.file(i)) if self.done(i) else None for i in items]
             reasons = {i.index: self.failure(i) for i in items if not self.done(i)}
             failed = {index: reason for index, reason in reasons.items() if reason is not None}
@@ -122,9 +121,13 @@ class Store:
             sweep.save(self.result)
         return sweep
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / ".lock", "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+    def clear_killed(self) -> None:
+        """Remove what killed sweeps have left; nobody else may be at work there."""
+        files.clear_temporary(self.folder)
+        shutil.rmtree(self.folder / "locks", ignore_errors=True)
+
+    def held(
+        self, what: str, wait: locks.Wait = lambda who: None
+    ) -> contextlib.AbstractContextManager[None]:
+        """For this process alone; until then it waits for who is at work on the same."""
+        return locks.held(self.folder / "locks" / what, "--out", wait)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from zitter import checks
+from zitter import checks, data_files
 from zitter.cube import read_cube
 
 DATASET = "potential"  # the name to look for where none is given
@@ -22,8 +20,6 @@ def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
     A file with one array alone needs no name for it.
     """
     file = Path(path)
-    if not file.is_file():
-        raise checks.InputError("file", f'must be a readable file, but "{path}" does not exist')
     match file.suffix:
         case ".cube" | ".cub":
             values, axes = read_cube(file)
@@ -36,10 +32,7 @@ def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
             raise checks.InputError(
                 "file", f'must end in .h5, .hdf5, .nc, .npz, .npy or .cube, but is "{path}"'
             )
-    try:
-        names, values = reader(file, dataset)
-    except OSError as error:
-        raise checks.InputError("file", f'must be readable, but "{path}" is not: {error}') from None
+    names, values = reader(file, dataset)
     if values is None:
         raise checks.InputError(
             "dataset", f'must be one of {", ".join(names)} in "{path}", but is "{dataset}"'
@@ -49,26 +42,18 @@ def read_array(path: str, dataset: str) -> tuple[np.ndarray, Lattice | None]:
 
 def _from_numpy(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
     """(the names in the file, the array of that name)."""
-    try:
-        data = np.load(file, allow_pickle=False)
-        if isinstance(data, np.ndarray):
-            return [DATASET], data if dataset == DATASET else None
-        with data:
-            names = list(data)
-            name = names[0] if len(names) == 1 and dataset == DATASET else dataset
-            return names, np.asarray(data[name]) if name in names else None
-    # Text, an empty file, one cut off and one with wrong bits, in this order.
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
-        raise checks.InputError(
-            "file",
-            f'must be an {file.suffix[1:]} file of numbers, but "{file}" is none or is damaged',
-        ) from None
+    arrays = data_files.numpy_arrays(file, f"an {file.suffix[1:]} file of numbers")
+    if "" in arrays:
+        return [DATASET], arrays[""] if dataset == DATASET else None
+    names = list(arrays)
+    name = names[0] if len(names) == 1 and dataset == DATASET else dataset
+    return names, arrays.get(name)
 
 
 def _from_hdf5(file: Path, dataset: str) -> tuple[list[str], np.ndarray | None]:
     import h5py
 
-    with h5py.File(file) as data:
+    with data_files.hdf5(file, "an HDF5 file") as data:
         names = [name for name, item in data.items() if isinstance(item, h5py.Dataset)]
         alone = len(names) == 1 and dataset == DATASET and dataset not in data
         item = data.get(names[0] if alone else dataset)

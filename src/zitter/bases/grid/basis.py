@@ -10,6 +10,7 @@ beyond the end points; with "periodic" the box has length n·h.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ from zitter.linalg.slabs import Slabs
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
+STATE = 8  # bytes of an amplitude in single precision, the least that a run holds of each
 
 
 class Grid(Basis):
@@ -58,6 +60,7 @@ class Grid(Basis):
         if not 1 <= len(lengths) <= 3:
             raise checks.InputError("shape", f"must have 1, 2 or 3 axes, but has {len(lengths)}")
         self.shape = tuple(checks.integer("shape", n, 3) for n in lengths)
+        runtime.require_memory("shape", math.prod(self.shape) * STATE)
         ndim = len(self.shape)
         self.spacing = _per_axis("spacing", spacing, ndim, checks.positive)
         self.center = _per_axis("center", center, ndim, checks.scalar)

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sparse
 from jax.sharding import Mesh
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.bases import angular, fewer_splines
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
@@ -55,6 +55,9 @@ class SphericalBasis(Basis):
         if m != "all":
             m = checks.integer("m", m, -self.lmax, self.lmax)
         self.m = m
+        channels = (self.lmax + 1) ** 2 if m == "all" else self.lmax + 1 - abs(m)
+        runtime.require_memory("lmax", 8.0 * channels * radial.n)
+        runtime.require_memory("radial.n", 8.0 * radial.n**2)  # the inverse of the overlap
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from zitter import checks, units
+from zitter import checks, runtime, units
 from zitter.bases import fewer_splines
 from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
@@ -74,6 +74,9 @@ class SpinorBasis(Basis):
             )
         self.kappa_max = checks.integer("kappa_max", kappa_max, 1)
         self.mu_max = _largest_mu(mu_max, self.kappa_max)
+        channels = self.kappa_max * min(2 * self.kappa_max, 2 * self.mu_max + 1)  # or half as many
+        runtime.require_memory("kappa_max", 8.0 * channels * radial.n)
+        runtime.require_memory("kappa_max", 32.0 * self.kappa_max * radial.n**2)  # states of H₀
         self.c = float(checks.positive("c", c))
         self.order = checks.choice("order", order, ("kappa", "mu"))
 

@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from zitter import checks
+from zitter import checks, data_files
 
 FROM_LIST = "__from_list__"  # how PySCF marks arrays of unequal lengths
 
@@ -53,11 +53,7 @@ def tables(source: Any) -> Tables:
 
 
 def _of_file(path: Path) -> Tables:
-    if not path.is_file():
-        raise checks.InputError("file", f'must name a chkfile of PySCF, but "{path}" is no file')
-    if not h5py.is_hdf5(path):
-        raise checks.InputError("file", f'must be a chkfile of PySCF, but "{path}" is not HDF5')
-    with h5py.File(path) as file:
+    with data_files.hdf5(path, "a chkfile of PySCF") as file:
         groups = [name for name in ("mcscf", "scf") if name in file]
         if "mol" not in file or not groups:
             raise checks.InputError(
@@ -65,7 +61,7 @@ def _of_file(path: Path) -> Tables:
             )
         mol = json.loads(_value(file["mol"]))
         group = _entries(file[groups[0]])
-    return _checked(path.name, mol, group)
+        return _checked(path.name, mol, group)
 
 
 def _entries(group: Any) -> dict[str, Any]:

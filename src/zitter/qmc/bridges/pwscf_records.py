@@ -14,10 +14,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from zitter import checks
+from zitter import checks, data_files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,11 +44,7 @@ class PlaneWaveFile:
 
 def read(path: str | os.PathLike[str]) -> PlaneWaveFile:
     path = Path(path)
-    if not path.is_file():
-        raise checks.InputError("file", f'must name an ES-HDF file, but "{path}" is no file')
-    if not h5py.is_hdf5(path):
-        raise checks.InputError("file", f'must be an ES-HDF file, but "{path}" is not HDF5')
-    with h5py.File(path) as file:
+    with data_files.hdf5(path, "an ES-HDF file") as file:
         wanted = ("supercell/primitive_vectors", "atoms/positions", "electrons/kpoint_0")
         for name in wanted:
             if name not in file:

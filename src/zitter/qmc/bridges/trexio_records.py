@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from zitter import checks
+from zitter import checks, data_files
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons
 from zitter.qmc.bridges.determinant_lists import kept
 from zitter.qmc.orbitals.angular import HIGHEST
@@ -65,10 +65,8 @@ def _contents(path: Path) -> Contents:
             f'must be a TREXIO file in HDF5, but "{path}" is a folder, as the text back end '
             "writes; trexio convert-backend would make one",
         )
-    if not path.is_file() or not h5py.is_hdf5(path):
-        raise checks.InputError("file", f'must be a TREXIO file in HDF5, but "{path}" is none')
     found: Contents = {}
-    with h5py.File(path) as file:
+    with data_files.hdf5(path, "a TREXIO file in HDF5") as file:
         for group in file.values():
             if isinstance(group, h5py.Group):
                 found |= dict(group.attrs)

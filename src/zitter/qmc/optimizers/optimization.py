@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -11,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop
+from zitter import checks, loop, runtime, same_run
 from zitter.qmc import spread, streams
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
@@ -21,6 +23,7 @@ from zitter.qmc.optimizers.tables import Data, Draws, energies, sample, tabulate
 from zitter.qmc.statistics import with_error
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
+from zitter.rounds import Rounds
 
 Psi = TypeVar("Psi", bound=Wavefunction)
 MOST_TIMES = 8  # how many times the draws of an iteration may grow
@@ -73,6 +76,9 @@ def optimize(
     draws: int = 16,
     stride: int = 4,
     seed: int = 0,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
     progress: bool = False,
 ) -> Optimization[Psi]:
     """Optimize the parameters of Ψ; what comes back is never worse than what went in.
@@ -81,15 +87,47 @@ def optimize(
     many once steps gain too little to be told from noise. Every step is judged on samples drawn
     after it, beside the parameters before it, and taken back where it made things worse. It ends
     when three steps in a row gained nothing that samples can tell, or with the iterations of the
-    method; `converged` and `verdict` say which.
+    method; `converged` and `verdict` say which. Between iterations its state is kept in the folder
+    `checkpoint`, every so many seconds; `resume` goes on from there.
     """
     method = LinearMethod() if method is None else method
     check_options(psi, method, walkers, draws, stride, seed)
-    divisor, units = psi.system.units
+    rounds = Rounds()
+    if checkpoint is not None:
+        every = float(checks.non_negative("checkpoint_every", checkpoint_every))
+        same = same_run.fingerprint(psi, method, walkers, draws, stride, seed)
+        rounds = Rounds(loop.Checkpoint(Path(checkpoint), every, same), resume)
     source = _Source(psi, walkers, draws, stride, seed, progress)
+    with rounds.running():
+        return _optimized(psi, method, source, rounds)
+
+
+class _Standing(NamedTuple):
+    """Where an optimization stands between two iterations."""
+
+    parameters: Any
+    walk: variational.State
+    times: Any
+    idle: Any
+    best: Any
+    gain: Any
+
+
+def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
+    divisor, units = psi.system.units
+    if not rounds.goes_on:
+        source.equilibrate(psi)
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
-    for index in range(method.iterations + 1):
+    standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
+    done, standing = rounds.begin(standing)
+    if done:
+        history = [Iteration(*row) for row in _rows(rounds)]
+        times, idle, best = int(standing.times), int(standing.idle), int(standing.best)
+        gain = Gain(*(float(x) for x in standing.gain))
+        source.state = standing.walk
+        psi = psi.with_parameters(standing.parameters)
+    for index in range(done, method.iterations + 1):
         now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
         history.append(_iteration(now, divisor))
         kept = history[best].parameters
@@ -113,6 +151,9 @@ def optimize(
         else:
             step = kept  # a step back, to be sampled anew
         psi = psi.with_parameters(jnp.asarray(step))
+        standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
+        rounds.keep(index + 1, standing, **dataclasses.asdict(history[index]))
+    rounds.save()  # a stage that follows may be stopped: this one is not to be repeated then
     best, verdict = _verdict(method, history, best, idle, gain)
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     told = type(method).__name__, units
@@ -126,6 +167,9 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         checks.instance("method", method, Method)
     spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
+    each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+    runtime.require_memory("walkers", walkers * each)
+    runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)
     checks.integer("seed", seed, 0)
     if np.size(psi.parameters) == 0:
@@ -153,6 +197,8 @@ class _Source:
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
         )
+
+    def equilibrate(self, psi: Wavefunction) -> None:
         self._draw(psi, 16, True, "equilibrating")
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
@@ -204,6 +250,13 @@ def _guard(state: _Drawing, done: int) -> str | None:
     if bool(jnp.all(jnp.isfinite(state.walk.walkers.log))):
         return None
     return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
+
+
+def _rows(rounds: Rounds) -> Iterator[tuple[Any, ...]]:
+    """The iterations that a checkpoint holds."""
+    names = [field.name for field in dataclasses.fields(Iteration)]
+    for parameters, *numbers in zip(*(rounds.records(name) for name in names), strict=True):
+        yield parameters, *(float(x) for x in numbers)
 
 
 def _iteration(now: Sampled, divisor: int) -> Iteration:

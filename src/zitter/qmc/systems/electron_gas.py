@@ -17,6 +17,8 @@ from zitter.qmc.energies import Ewald, EwaldEnergy, KineticEnergy
 from zitter.qmc.orbitals.plane_waves import PlaneWaves, is_closed_shell, lowest
 from zitter.qmc.systems.base import System
 
+MOST = 100_000  # electrons: determinants have a number for each pair
+
 
 class ElectronGas(System):
     """N electrons and a uniform background in a periodic cell, at the density parameter r_s.
@@ -47,7 +49,7 @@ class ElectronGas(System):
         interacting: bool = True,
         tolerance: float = 1e-6,
     ):
-        n = checks.integer("n", n, 1)
+        n = checks.integer("n", n, 1, MOST)
         self.rs = checks.positive("rs", rs, "length")
         self.dimension = checks.choice("dimension", dimension, (2, 3))
         if lattice is None:

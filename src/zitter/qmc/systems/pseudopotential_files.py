@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from zitter import checks
+from zitter import checks, data_files
 
 # Symbols begin with capitals: no need for spaces.
 _SYMBOLS = (
@@ -39,10 +38,7 @@ def content(text_or_file: str | os.PathLike[str]) -> str:
     """The text itself, or that of a file of this name."""
     if isinstance(text_or_file, str) and "\n" in text_or_file:
         return text_or_file
-    path = Path(text_or_file)
-    if not path.is_file():
-        raise checks.InputError("file", f'must name a file, but "{path}" is none')
-    return path.read_text(encoding="utf-8")
+    return data_files.text(text_or_file)
 
 
 def _lines(text: str) -> list[list[str]]:
@@ -153,7 +149,7 @@ def read_gamess(text: str) -> tuple[str, int, list[list[Term]]]:
     channels = []
     for _ in range(highest + 1):
         line = next(rest, None)
-        if line is None or not line[0].isdigit():
+        if line is None or not checks.is_count(line[0]):
             _refuse("the number of terms of a channel", line)
         terms = []
         for _ in range(int(line[0])):

@@ -264,7 +264,7 @@ def _time_step(context: Context, state: State):
     weights = jnp.exp(log_weights)
     limited = jnp.abs(energies - state.trial) > limit
     beside = {"weight": weights, "square": weights**2, "limited": limited, "stuck": stuck}
-    record, more = variational.averaged(parts, beside)
+    record, more = variational.averaged(parts, beside, relatives=True)
     sums |= more
     record |= variational.reduced(context.estimators, measured, weights / sums["weight"])
     population = sums["weight"] ** 2 / sums["square"]

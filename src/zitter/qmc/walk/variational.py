@@ -238,16 +238,18 @@ def measure(psi, walkers, estimators, key, dtype) -> dict[str, Any]:
     return record | reduced(estimators, measured, jnp.full(count, 1.0 / count))
 
 
-def averaged(values: dict[str, Any], beside: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def averaged(
+    values: dict[str, Any], beside: dict[str, Any], relatives: bool = False
+) -> tuple[dict[str, Any], Any]:
     """(averages over walkers and the variance of the energy, sums of what is `beside` them).
 
     The "weight" of walkers is beside the values. Shares of groups of walkers in weight and averages
-    go with the averages, for their error bars.
+    go with the averages, for their error bars; walkers that branch have `relatives` among them.
     """
     weights = beside["weight"]
     columns = beside | {("mean", name): weights * value for name, value in values.items()}
     table = jnp.stack([jnp.asarray(v, jnp.float64) for v in columns.values()], axis=1)
-    groups = group_count(len(weights))
+    groups = group_count(len(weights), relatives)
     found, of_groups = spread.exact_group_sums(table, groups)
     sums = dict(zip(columns, found, strict=True))
     total = sums["weight"]

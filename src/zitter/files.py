@@ -1,0 +1,236 @@
+"""The one place where files are written: whole or not at all, and with a checksum if asked for.
+
+A file is written under a temporary name beside its own, brought to the disk, and renamed. Whatever
+the disk refuses on the way (no space, a limit, a folder that is gone) is one `OSError` that names
+the file; what was there before is untouched.
+
+HDF5 writes through a `Sink`, which never tells it of a failure: its library does not survive one
+when it closes a file. The error is raised when HDF5 is done.
+
+A checksum is a trailer behind the contents, where HDF5 does not look: "zitter", the length of the
+contents and their digest. A program that changes the file cuts it off: then there is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import secrets
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zitter import checks
+
+TEMPORARY = ".*.tmp"  # how names of files look that are not whole yet
+_MARK = b"zitter\x00\x01"
+_TRAILER = struct.Struct(f"<{len(_MARK)}sQ32s")
+_CHUNK = 2**22
+_SMALL = 2**16  # bytes: what HDF5 may want to read again are short tables
+
+
+class Disk:
+    """All that is asked of the disk, one system call each; tests put a failing one in its place."""
+
+    def folder(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def create(self, path: Path) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+    def write(self, handle: int, data: Any, offset: int) -> int:
+        return os.pwrite(handle, data, offset)
+
+    def append(self, path: Path, data: bytes) -> None:
+        with open(path, "ab", buffering=0) as file:
+            file.write(data)
+
+    def sync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def replace(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+
+disk = Disk()
+
+
+class Sink(io.RawIOBase):
+    """A file that takes all that is written and remembers the first error, see above."""
+
+    def __init__(self, handle: int):
+        self.handle, self.place, self.size = handle, 0, 0
+        self.error: OSError | None = None
+        self.lost: dict[int, bytes] = {}  # what came after the error, as far as HDF5 may read it
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self.place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.place}.get(whence, self.size)
+        return self.place
+
+    def tell(self) -> int:
+        return self.place
+
+    def truncate(self, size: int | None = None) -> int:
+        self.size = self.place if size is None else size
+        return self.size
+
+    def readinto(self, buffer: Any) -> int:
+        kept = self.lost.get(self.place, b"")
+        found = kept if len(kept) == len(buffer) else os.pread(self.handle, len(buffer), self.place)
+        buffer[: len(found)] = found
+        self.place += len(found)
+        return len(found)
+
+    def write(self, data: Any) -> int:
+        data = memoryview(data).cast("B")
+        if self.error is None:
+            try:
+                self._put(data)
+            except OSError as error:
+                self.error = error
+        if self.error is not None and len(data) < _SMALL:
+            self.lost[self.place] = bytes(data)
+        self.place += len(data)
+        self.size = max(self.size, self.place)
+        return len(data)
+
+    def _put(self, data: memoryview) -> None:
+        done = 0
+        while done < len(data):
+            done += disk.write(self.handle, data[done:], self.place + done)
+
+
+@contextlib.contextmanager
+def whole(
+    path: str | os.PathLike[str], checksum: bool = False, before: Path | None = None
+) -> Iterator[Sink]:
+    """A file to be written, which takes the place of `path` only when the block succeeds.
+
+    What had that name is kept as `before`, if given.
+    """
+    path = Path(path)
+    temporary = path.parent / f".{path.name[:64]}.{secrets.token_hex(6)}.tmp"
+    try:
+        disk.folder(path.parent)
+        handle = disk.create(temporary)
+        try:
+            sink = Sink(handle)
+            failed: Exception | None = None
+            try:
+                yield sink
+            except Exception as error:
+                failed = error
+            if sink.error is not None:
+                raise sink.error
+            if failed is not None:
+                raise failed
+            os.ftruncate(handle, sink.size)
+            if checksum:
+                _write_trailer(sink)
+            disk.sync(handle)
+        finally:
+            os.close(handle)
+        if before is not None and path.exists():
+            disk.replace(path, before)
+        disk.replace(temporary, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        # The temporary name says nothing to people.
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            disk.remove(temporary)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    with whole(path) as file:
+        file.write(text.encode())
+
+
+def append(path: Path, text: str) -> None:
+    """A line of a log; a disk that does not take it ends no run."""
+    with contextlib.suppress(OSError):
+        disk.folder(path.parent)
+        disk.append(path, text.encode())
+
+
+def clear_temporary(folder: Path) -> None:
+    """Remove what a killed run was writing; nobody else may be at work there."""
+    for file in folder.glob(f"**/{TEMPORARY}"):
+        with contextlib.suppress(OSError):
+            disk.remove(file)
+
+
+def reason(error: OSError) -> str:
+    """What the disk refused, as a clause: "cannot write out/result.h5: No space left on device"."""
+    what = error.strerror or str(error) or type(error).__name__
+    return f"cannot write {error.filename}: {what}" if error.filename else what
+
+
+def verify(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose contents are not those of its checksum; one without passes."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise checks.InputError("file", f'must be a file, but "{path}" is none')
+        with open(path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            if end < _TRAILER.size:
+                return
+            file.seek(end - _TRAILER.size)
+            mark, length, digest = _TRAILER.unpack(file.read(_TRAILER.size))
+            if mark != _MARK:
+                return
+            file.seek(0)
+            whole = length == end - _TRAILER.size and _digest(file.fileno(), length) == digest
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise checks.InputError("file", f'must be readable, but "{path}" is not: {what}') from None
+    if not whole:
+        raise Damaged("file", f'must be as it was written, but "{path}" is damaged: its checksum '
+                      "is another one")  # fmt: skip
+
+
+class Damaged(checks.InputError):
+    """A file is not as it was written."""
+
+
+def _write_trailer(sink: Sink) -> None:
+    length = sink.size
+    sink.seek(length)
+    sink.write(_TRAILER.pack(_MARK, length, _digest(sink.handle, length)))
+    if sink.error is not None:
+        raise sink.error
+
+
+def _digest(handle: int, length: int) -> bytes:
+    """BLAKE2b of the first `length` bytes."""
+    found = hashlib.blake2b(digest_size=32)
+    for start in range(0, length, _CHUNK):
+        found.update(os.pread(handle, min(_CHUNK, length - start), start))
+    return found.digest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the new name outlives a power cut, where the file system can promise that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

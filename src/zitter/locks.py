@@ -1,0 +1,125 @@
+"""One run per folder: a lock that ends with its process, however that ends.
+
+The kernel holds it (`flock` on the file ".lock"), so that a killed run leaves none behind; the file
+says who holds it. Where a network file system does not pass locks on to its server, it keeps the
+processes of one machine apart, not those of two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from zitter import checks, files
+
+NAME = ".lock"
+# Of file systems that know no locks: better a run without than none.
+_NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+
+class InUse(checks.InputError):
+    """Another run is at work in a folder."""
+
+
+Wait = Callable[[str], None]
+
+
+@contextlib.contextmanager
+def held(folder: Path, key: str, wait: Wait | None = None) -> Iterator[None]:
+    """Keep a folder for this process; refuse, in the name of `key`, while another one has it.
+
+    With `wait`, which is told whom it waits for, it waits instead.
+    """
+    with _held(folder, key, fcntl.LOCK_EX, wait):
+        yield
+
+
+@contextlib.contextmanager
+def shared(folder: Path, key: str, alone: Callable[[], None]) -> Iterator[None]:
+    """Keep a folder together with others that do; `alone` is called if there are none yet."""
+    try:
+        with _held(folder, key, fcntl.LOCK_EX, None):
+            alone()
+    except InUse:
+        pass
+    with _held(folder, key, fcntl.LOCK_SH, None):
+        yield
+
+
+@contextlib.contextmanager
+def _held(folder: Path, key: str, how: int, wait: Wait | None) -> Iterator[None]:
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / NAME
+    handle = _taken(path, key, how, wait)
+    try:
+        yield
+    finally:
+        try:
+            _remove(path, handle, made)
+        finally:
+            os.close(handle)
+
+
+def _remove(path: Path, handle: int, made: list[Path]) -> None:
+    """The last one removes the file; who waits for it meanwhile will find that it is gone."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        files.disk.remove(path)
+        for place in made:  # if nothing was put into it
+            place.rmdir()
+
+
+def _taken(path: Path, key: str, how: int, wait: Wait | None) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            if _locked(path, handle, key, how, wait):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _locked(path: Path, handle: int, key: str, how: int, wait: Wait | None) -> bool:
+    """Whether the lock is taken; not if the file was removed before that."""
+    try:
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        refusal = _in_use(path.parent, handle, key)
+        if wait is None:
+            raise refusal from None
+        wait(_holder(handle))
+        fcntl.flock(handle, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    try:
+        if os.stat(path).st_ino != os.fstat(handle).st_ino:
+            return False
+    except FileNotFoundError:
+        return False
+    with contextlib.suppress(OSError):  # a full disk: held all the same
+        os.ftruncate(handle, 0)
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        told = f"process {os.getpid()} on {socket.gethostname()}, since {since}"
+        os.pwrite(handle, told.encode(), 0)
+    return True
+
+
+def _in_use(folder: Path, handle: int, key: str) -> InUse:
+    return InUse(
+        key, f"must not be in use by another run, but {folder} is taken by {_holder(handle)}"
+    )
+
+
+def _holder(handle: int) -> str:
+    told = os.pread(handle, 200, 0).decode(errors="replace")
+    return " ".join(told.split()) or "another process"

@@ -1,0 +1,108 @@
+"""One run per folder: the second is refused, and a kill leaves no lock."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import zitter as zt
+from reliability.runs import Run
+from zitter import files, locks
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from zitter import locks
+with locks.held(Path(sys.argv[1]), "--out"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """A process that works in tmp_path / "out"."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == "held\n"
+    yield child
+    child.kill()
+    child.wait()
+
+
+@pytest.mark.parametrize("kind", ["evolve", "sweep"])
+def test_a_second_run_is_refused(holder, tmp_path, capsys, kind):
+    """Not after a kill: the file is there, but nobody holds it."""
+    run = Run(kind, tmp_path)
+    assert run.status() == 2
+    told = capsys.readouterr().err
+    name = f"process {holder.pid} on {re.escape(socket.gethostname())}, since "
+    assert re.search(f"^error: --out: must not be in use by another run, but .* {name}", told)
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert (run.out / locks.NAME).exists()
+    assert run.status() == 0
+    assert not run.leftovers()
+
+
+def test_a_checkpoint_belongs_to_one_run(holder, tmp_path):
+    H = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
+    psi = zt.eigenstates(H, 1).states[0]
+    with pytest.raises(zt.InputError, match="checkpoint: must not be in use by another run"):
+        zt.evolve(H, psi, (0, 1), 0.1, checkpoint=tmp_path / "out")
+
+
+def test_sweeps_share_a_folder(tmp_path):
+    """A run does not come between them; the first one clears what killed ones left."""
+    out, cleared = tmp_path / "a" / "b", []
+    with locks.shared(out, "--out", lambda: cleared.append(1)):
+        with locks.shared(out, "--out", lambda: cleared.append(2)):
+            assert cleared == [1]
+        with pytest.raises(locks.InUse), locks.held(out, "--out"):
+            pass
+    assert not (tmp_path / "a").exists()  # it was made for the lock, and nothing is in it
+    with locks.held(out, "--out"):
+        (out / "file").touch()
+    assert [path.name for path in out.iterdir()] == ["file"]
+
+
+def test_who_waits_comes_next(tmp_path):
+    """Also when the file was removed and made anew meanwhile."""
+    order, waiting = [], threading.Event()
+
+    def second():
+        def wait(who):
+            order.append(who)
+            waiting.set()
+
+        with locks.held(tmp_path, "--out", wait):
+            order.append("second")
+
+    with locks.held(tmp_path, "--out"):
+        other = threading.Thread(target=second)
+        other.start()
+        assert waiting.wait(20)
+        order.append("first")
+    other.join(20)
+    assert order[0].startswith(f"process {os.getpid()} on ")
+    assert order[1:] == ["first", "second"]
+    assert not (tmp_path / locks.NAME).exists()
+
+
+def test_the_next_run_clears_temporary_files(tmp_path):
+    run = Run("evolve", tmp_path)
+    (run.out / "checkpoint").mkdir(parents=True)
+    for name in (".result.h5.0123456789ab.tmp", "checkpoint/.state.h5.0123456789ab.tmp"):
+        (run.out / name).write_bytes(b"half")
+    (run.out / ".mine").touch()
+    assert run.status() == 0
+    assert run.leftovers() == [str(run.out / ".mine")] or ".mine" in run.leftovers()
+    assert not list(run.out.glob(f"**/{files.TEMPORARY}"))
