@@ -28,7 +28,7 @@ from zitter.rounds import Rounds
 Psi = TypeVar("Psi", bound=Wavefunction)
 MOST_TIMES = 8  # how many times the draws of an iteration may grow
 IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
-LEAST_GAIN = 2e-3  # of the spread (the variance) of E_L: less is none, and errors must be as small
+LEAST_GAIN = 5e-4  # of the spread (the variance) of E_L: less is none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,8 +115,6 @@ class _Standing(NamedTuple):
 
 def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
     divisor, units = psi.system.units
-    if not rounds.goes_on:
-        source.equilibrate(psi)
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
     standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
@@ -125,7 +123,7 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
         history = [Iteration(*row) for row in _rows(rounds)]
         times, idle, best = int(standing.times), int(standing.idle), int(standing.best)
         gain = Gain(*(float(x) for x in standing.gain))
-        source.state = standing.walk
+        source.state, source.settled = standing.walk, True
         psi = psi.with_parameters(standing.parameters)
     for index in range(done, method.iterations + 1):
         now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
@@ -135,15 +133,14 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
             gain = gain_over(kept, now, method)
             if math.isfinite(gain.value) and gain.value >= -2 * gain.error:
                 best = index
-            least = _least_gain(method, now)
-            gained = gain.value > max(2 * gain.error, least)
-            # Few samples cannot tell whether there is a gain: more of them, before it counts.
-            blind = gain.error > least and times < MOST_TIMES
-            idle = 0 if gained else idle if blind else idle + 1
-            times = times if gained else min(2 * times, MOST_TIMES)
+            gained = gain.value > max(2 * gain.error, _least_gain(method, now))
+        else:
+            gained = False  # no proposal was better
+        if gained:
+            idle = 0
         elif index > 0:
-            # No proposal was better.
-            idle, times = idle + (2 * times >= MOST_TIMES), min(2 * times, MOST_TIMES)
+            # Few samples make poor steps and cannot tell what is gained: more, before it counts.
+            idle, times = idle + (times == MOST_TIMES), min(2 * times, MOST_TIMES)
         if idle >= IDLE_STEPS or index == method.iterations:
             break
         if best == index or np.array_equal(kept, history[index].parameters):
@@ -197,12 +194,13 @@ class _Source:
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
         )
-
-    def equilibrate(self, psi: Wavefunction) -> None:
-        self._draw(psi, 16, True, "equilibrating")
+        self.settled = False
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
         """`times` × `draws` draws of every walker."""
+        if not self.settled:
+            self._draw(psi, 16, True, "equilibrating")
+            self.settled = True
         # Walkers come from other parameters: let them settle in these.
         fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
         self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
