@@ -193,7 +193,7 @@ class SphericalBasis(Basis):
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """The last l counts where H couples channels; otherwise each l stands alone."""
         splines = fewer_splines.poorer(self.radial)
-        found = {
+        found: dict[str, tuple[Basis, ...]] = {
             name: (SphericalBasis(radial, self.lmax, self.m),) for name, radial in splines.items()
         }
         lowest = 0 if self.m == "all" else abs(self.m)
