@@ -292,7 +292,12 @@ class Basis(eqx.Module):
 
     def rescaled(self, factor: float) -> Basis:
         """The same box with about `factor` times the spacing."""
-        raise Refused(self, "another spacing", "energy_errors compares Grids")
+        raise Refused(self, "another spacing", "it needs a Grid")
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        """Bases that are poorer in one respect each, by its name: what the levels of H change by on
+        them tells their errors."""
+        raise Refused(self, "another basis to compare with")
 
     # Measuring and showing.
 

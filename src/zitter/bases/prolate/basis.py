@@ -271,6 +271,22 @@ class ProlateSpheroidal(Basis):
 
     # Stationary states.
 
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        found: dict[str, tuple[Basis, ...]] = {}
+        if self.nodes > 5:
+            found["nodes"] = (self._with(nodes=self.nodes - 2),)
+        if self.eta > 5 + abs(self.m):
+            found["eta"] = (self._with(eta=self.eta - 2),)
+        if self.scaling is not None:
+            turned = ExteriorScaling(self.scaling.radius, 0.8 * self.scaling.angle)
+            found["angle"] = (self._with(scaling=turned),)
+        return found
+
+    def _with(self, **changes: Any) -> ProlateSpheroidal:
+        names = ("rmax", "elements", "nodes", "eta", "scaling")
+        same: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return ProlateSpheroidal(self.R, self.m, **(same | changes))
+
     def stationary(
         self, operator: Operator, n: int, near: float | None
     ) -> tuple[np.ndarray, Any, str] | None:

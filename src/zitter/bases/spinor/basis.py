@@ -20,6 +20,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from zitter import checks, runtime, units
+from zitter.bases import fewer_splines
 from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
@@ -237,6 +238,11 @@ class SpinorBasis(Basis):
         return (LastKappa(self),) if driven and self.kappa_max > 1 else ()
 
     # Stationary states. What works with this basis imports it, so it is imported when asked for.
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        splines = fewer_splines.poorer(self.radial)
+        rest = self.kappa_max, self.mu_max, self.c, self.order
+        return {name: (SpinorBasis(radial, *rest),) for name, radial in splines.items()}
 
     def stationary(self, operator, n, near):
         from zitter.bases.spinor import states
