@@ -83,6 +83,8 @@ class Stationary(Physics):
     def _solved(self, job: Job, resume: bool) -> Eigenstates:
         H, solver = self._ready()
         options: dict[str, Any] = {"checkpoint": job.checkpoint / "rounds", "resume": resume}
+        # Every run of a file says what its basis costs, unless asked not to.
+        options["basis_check"] = self.options.get("basis_check", True)
         every = self.options.get("checkpoint_every") if job.every is None else job.every
         if every is not None:
             options["checkpoint_every"] = every
