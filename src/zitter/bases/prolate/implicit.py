@@ -36,7 +36,8 @@ def separate(
     rest = [part for part in parts_of(operator) if not isinstance(part, Separable | Diagonal)]
     for part in parts_of(operator):
         if isinstance(part, Diagonal):
-            p, q, left = separated(part.full(), scale)
+            # Separated in double; in single precision steps stay there.
+            p, q, left = (x.astype(part.dtype) for x in separated(part.full(), scale))
             # On the diagonal of each element, whose last node is counted in the next.
             along = jnp.pad(p.reshape(size[0], -1), ((0, 0), (0, 1)))[:, :, None] * np.eye(size[1])
             known.append(Separable(scale, along, jnp.diag(q)))
