@@ -434,6 +434,15 @@ class Basis(eqx.Module):
         """The inverse of `divide`."""
         return array
 
+    def in_order(self, array: Any) -> Any:
+        """An array of a run, if it holds states, as checkpoints keep it for any number of devices;
+        padding may follow."""
+        return array
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The inverse, for an array of this `shape`; padding at its end may be missing."""
+        return values
+
     def divide_operator(self, operator: Operator) -> Operator:
         """An operator of the basis that this one divides, on this one."""
         return operator

@@ -209,13 +209,17 @@ class Plan:
 
     def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
         """Its signature does not know of the mesh, which may change when a run is continued."""
-        if folder is None or isinstance(folder, loop.Checkpoint):
+        if folder is None:
+            return None
+        basis = self.context.H.basis
+        if isinstance(folder, loop.Checkpoint):
+            folder.order = basis
             return folder
         method = self.context.propagator.bare()
         same = dataclasses.replace(
             self.context, propagator=method, H=self.H, observables=self.undivided
         )
-        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same))
+        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same), basis)
 
     def _checking_run(self, psi: jax.Array) -> Solution | None:
         coarse = self.coarse()

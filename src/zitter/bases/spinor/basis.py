@@ -136,14 +136,17 @@ class SpinorBasis(Basis):
     def orthonormal(self) -> bool:
         return False
 
-    def overlap_matrices(self, dtype: Any = np.float64) -> jax.Array:
-        """Bands of S(κ) for the distinct κ; one on the diagonal of unknowns held at zero."""
+    def overlap_matrices(self, dtype: Any = np.float64, kappas: Any = None) -> jax.Array:
+        """Bands of S(κ) for the distinct κ, or others; one on the diagonal of unknowns held at
+        zero."""
+        kappas = self.distinct_kappas if kappas is None else kappas
+        mask = allowed(kappas, self.radial.n)
         coefficients = jnp.asarray(overlap_bands(self.radial, self.c))
         # Without the barrier the compiler would work out (and store) the matrices of all κ.
         coefficients = jax.lax.optimization_barrier(coefficients)
-        bands = masked(polynomial(coefficients, self.distinct_kappas), self.mask)
+        bands = masked(polynomial(coefficients, kappas), mask)
         p = bands.shape[1] // 2
-        return bands.at[:, p, :2].add(1 - self.mask[:, :2]).astype(dtype)
+        return bands.at[:, p, :2].add(1 - mask[:, :2]).astype(dtype)
 
     def overlap(self, psi: jax.Array) -> jax.Array:
         bands = self.overlap_matrices(_precision_of(psi))
