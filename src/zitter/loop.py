@@ -177,6 +177,7 @@ def drive(
                 )
             if due:
                 save()
+        save()  # a result that cannot be written costs no step then, and more steps may follow
         end = state
         if finish is not None:
             end = finish(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-from zitter import checks, solve
+from zitter import checks, runtime, same_run, solve
 from zitter.cases import schema
 from zitter.cases.base import Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -72,6 +72,13 @@ class Stationary(Physics):
 
     def resume(self, job: Job) -> Eigenstates:
         return self._solved(job, resume=True)
+
+    def course_fingerprint(self) -> str:
+        """Its solver may go farther."""
+        H, solver = self._ready()
+        unlimited = same_run.regardless(solver, "max_iterations", "max_updates")
+        about = runtime.describe() | {"mesh": ""}
+        return same_run.fingerprint(H, self.options.get("n", 1), unlimited, about)
 
     def _solved(self, job: Job, resume: bool) -> Eigenstates:
         H, solver = self._ready()

@@ -85,7 +85,8 @@ def optimize(
     rounds = Rounds()
     if checkpoint is not None:
         every = float(checks.non_negative("checkpoint_every", checkpoint_every))
-        same = same_run.fingerprint(psi, method, walkers, draws, stride, seed)
+        unlimited = same_run.regardless(method, "iterations")
+        same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
         rounds = Rounds(loop.Checkpoint(Path(checkpoint), every, same), resume)
     source = _Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
