@@ -17,6 +17,9 @@ from typing import Any
 
 TESTS = Path(__file__).parent.parent
 SIZES = {"f32": 4, "f64": 8, "c64": 8, "c128": 16, "s32": 4, "s64": 8, "u32": 4, "pred": 1}
+# Collectives that do not depend on one another are to have the same order on all devices: jaxlib's
+# scheduler for many threads let them differ, and mixed up what they sent in a few of many runs.
+ONE_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler=false"
 COLLECTIVE = re.compile(
     r"\s*(?:ROOT )?%?[\w.\-]+ = (.*?) "
     r"(all-to-all|all-gather|all-reduce|reduce-scatter|collective-permute)(-start)?\("
@@ -34,7 +37,7 @@ def run(program: str, devices: int, *arguments: Any) -> Any:
         # Collectives that wait for one another need a thread for each device.
         env=os.environ
         | {
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+            "XLA_FLAGS": f"{ONE_ORDER} --xla_force_host_platform_device_count={devices}",
             "NPROC": str(2 * devices),
             "JAX_PLATFORMS": "cpu",
             # Compiled without optimizations, as other tests are, collectives that do not depend on
