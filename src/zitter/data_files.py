@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError  # of the head of an npy file
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from zitter import checks, io
 
 LARGEST_TEXT = 2**30  # bytes
 # What readers raise where a file is not what its name or its head says.
-FAULTS = (*io.UNREADABLE, EOFError, zipfile.BadZipFile, zlib.error)
+FAULTS = (*io.UNREADABLE, EOFError, zipfile.BadZipFile, zlib.error, SyntaxError, TokenError)
 
 
 def plain(path: str | os.PathLike[str], what: str = "a file", key: str = "file") -> Path:

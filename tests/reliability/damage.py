@@ -170,7 +170,7 @@ def _odd(rng) -> Any:
 
 def _attribute(rng, file):
     with h5py.File(file, "a") as data:
-        owner = data if rng.random() < 0.7 else data.get(rng.choice(_names(data) or ["/"]))
+        owner: Any = data if rng.random() < 0.7 else data.get(rng.choice(_names(data) or ["/"]))
         names = list(owner.attrs) or ["kind"]
         name = rng.choice(names)
         if rng.random() < 0.3:
@@ -186,7 +186,8 @@ def _dataset(rng, file):
         if not names:
             return
         name = rng.choice(names)
-        old = data[name][()]
+        item: Any = data[name]
+        old = item[()]
         del data[name]
         match rng.randrange(6):
             case 0:

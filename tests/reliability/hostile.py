@@ -35,7 +35,7 @@ class Stage:
 
     def runs(self, number: int) -> trials.Outcome:
         """A mutated small case that runs."""
-        given = mutations.made(number, small(), self.seed)
+        given = mutations.made(number, small(), self.seed, mildly=True)
         case, out = self._written(given.text), self.folder / "out"
         arguments = ["run", case, "--json", "--out", out, *given.options]
         judge = trials.whole_or_nothing(out)

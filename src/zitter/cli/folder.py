@@ -66,7 +66,7 @@ class Folder:
     def continues(self) -> bool:
         """Whether a run that was begun here goes on; it must be the same."""
         if self.resume and self._fingerprint.exists():
-            kept = self._fingerprint.read_text(encoding="utf-8")
+            kept = files.kept_text(self._fingerprint)
             self._require_same(kept, self.case.fingerprint(), self.checkpoint)
             return True
         return self.resume and self._unfinished()

@@ -18,8 +18,10 @@ from zitter.linalg.base import cast_reals
 from zitter.results import Eigenstates
 from zitter.rounds import Rounds
 from zitter.stored import Kept
+from zitter.terms import model_guards
 
 
+@checks.keywords
 def eigenstates(
     H: Hamiltonian,
     n: int = 1,
@@ -36,6 +38,7 @@ def eigenstates(
     """
     checks.instance("H", H, Hamiltonian)
     n = checks.integer("n", n, 1, H.basis.size)
+    model_guards.warn_without_motion(H.model)
     solver = recommended(H, n) if solver is None else solver
     checks.instance("solver", solver, Eigensolver)
     solver.check(H, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -31,6 +31,8 @@ from zitter.terms.trajectories import Trajectory
 
 class OneBody(Term):
     """Σ_particles V(x, y, z): the same potential for each particle."""
+
+    moves: ClassVar[bool] = False
 
     @abc.abstractmethod
     def value(self, *coordinates: Any) -> Any:
@@ -92,6 +94,7 @@ class Harmonic(OneBody):
 class Centers(Term):
     """Σ_j of a potential around centres R_j, at rest or on a trajectory."""
 
+    moves: ClassVar[bool] = False
     Z: Any
     centers: np.ndarray | None
     motion: Trajectory | None
@@ -262,6 +265,7 @@ class Coulomb(Centers):
 class Repulsion(Term):
     """Σ_{i<j} Z / √(|r_i − r_j|² + a) between the particles."""
 
+    moves: ClassVar[bool] = False
     Z: Any
     softening: Any
 

@@ -101,7 +101,7 @@ class ProlateSpheroidal(Basis):
         else:
             self.elements = sizes.given_elements(elements, reach, turn)
         self.scaling = scaling
-        runtime.require_memory("eta", 16.0 * self.eta * max(self.eta, self.shape[0]))
+        runtime.require_memory("eta", 16 * self.eta * max(self.eta, self.shape[0]))
 
     @property
     def shape(self) -> tuple[int, ...]:

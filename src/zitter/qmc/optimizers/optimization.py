@@ -68,6 +68,7 @@ class Optimization(Generic[Psi]):
         return self.summary()
 
 
+@checks.keywords
 def optimize(
     psi: Psi,
     method: Method | None = None,
@@ -167,7 +168,7 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
         checks.instance("method", method, Method)
     spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
-    each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+    each = 8 * psi.system.dimension * psi.system.electrons  # of positions alone
     runtime.require_memory("walkers", walkers * each)
     runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import loop
+from zitter import checks, loop
 from zitter.qmc import streams
 from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
@@ -70,6 +70,7 @@ class State(eqx.Module):
     counts: Counts
 
 
+@checks.keywords
 def dmc(
     psi: Wavefunction,
     timestep: float | str,

@@ -50,6 +50,7 @@ class State(eqx.Module):
     drift: Any  # largest |Δ ln Ψ| ever found between updated and fresh determinants
 
 
+@checks.keywords
 def vmc(
     psi: Wavefunction,
     walkers: int = 256,
