@@ -16,7 +16,6 @@ PACKAGE = "zitter"
 SOURCE = Path(__file__).resolve().parent.parent / "src" / PACKAGE
 
 LEVELS = {
-    "accuracy": 7,
     "public": 7,
     "cli": 7,
     "config": 7,

@@ -85,7 +85,7 @@ def test_a_guard_leaves_the_last_good_state_and_its_records(tmp_path, every):
 
 def test_a_stopped_run_tells_time_steps(monkeypatch):
     """One step of the loop may stand for several of the user's."""
-    monkeypatch.setattr(loop, "_signals", lambda: contextlib.nullcontext(lambda: True))
+    monkeypatch.setattr(loop, "stop_signals", lambda: contextlib.nullcontext(lambda: True))
     with pytest.raises(loop.Interrupted, match=r"stopped at 8 of 2400 steps"):
         driven(counted=8)
 
@@ -174,7 +174,7 @@ def test_the_last_steps_are_counted(tmp_path, monkeypatch):
     """A run whose records do not divide its steps is as long as it says it is."""
     system = systems.driven_oscillator()
     with monkeypatch.context() as patch, pytest.raises(loop.Interrupted, match=r"of 31 steps"):
-        patch.setattr(loop, "_signals", lambda: contextlib.nullcontext(lambda: True))
+        patch.setattr(loop, "stop_signals", lambda: contextlib.nullcontext(lambda: True))
         zt.evolve(system.H, system.start, (0.0, 0.31), 0.01, zt.Lanczos(12), save_every=5)
     seen = []
 

@@ -9,7 +9,8 @@ part-000700-001.h5   of many processes: what process 1 holds of the state after 
 A file takes its name when it is whole, and `state.h5` is the last one: a kill at any moment leaves
 the state before or the state after. Every file has a checksum; where that of the last state, or of
 a record that only it counts, is wrong, the state before it is taken. What was padded for one number
-of devices is cut and padded for another, so that a run can be continued on fewer or more.
+of devices is cut and padded for another, and stands in one order on all (`Order`), so that a run
+can be continued on fewer or more.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +34,33 @@ from zitter import checks, files, io, locks, parts, processes, runtime, same_run
 
 STATE, BEFORE = "state.h5", "state-before.h5"
 LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
+
+
+class Remade(eqx.Module):
+    """A part of a state that nothing changes and that begins anew with each run, such as factors of
+    a matrix: no file keeps it."""
+
+
+class Order(Protocol):
+    """How the arrays of a state stand in files, whatever the number of devices."""
+
+    def in_order(self, array: Any) -> Any:
+        """An array as files have it; padding may follow."""
+        ...
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """An array of a file as a state of this shape has it, but for padding at its end."""
+        ...
+
+
+class Unchanged:
+    """The `Order` of arrays that stand in files as they are."""
+
+    def in_order(self, array: Any) -> Any:
+        return array
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        return values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +83,11 @@ class Piece:
     def length(self) -> int:
         return len(next(iter(self.records.values()))) if self.records else 0
 
-    def fit(self, shapes: dict[str, tuple[int, ...]]) -> None:
-        """Records of a run that was padded for another number of devices."""
+    def fit(self, shapes: dict[str, tuple[int, ...]], order: Order) -> None:
+        """Records of a run that had another number of devices."""
         for name, values in self.records.items():
-            self.records[name] = fitted(values, (len(values), *shapes[name]))
+            shape = (len(values), *shapes[name])
+            self.records[name] = fitted(order.from_order(values, shape), shape)
 
 
 @dataclasses.dataclass
@@ -71,6 +101,7 @@ class Checkpoint:
     folder: Path
     every: float = 30.0  # seconds between checkpoints
     signature: str = ""  # the run's fingerprint: only the same run may resume
+    order: Order = dataclasses.field(default_factory=Unchanged)
     doubtful: bool = dataclasses.field(default=False, init=False)  # whether `state.h5` is damaged
     begun: bool = dataclasses.field(default=False, init=False)
 
@@ -109,7 +140,7 @@ class Checkpoint:
             "pieces": str(pieces),
             "signature": self.signature,
         }
-        leaves = named_leaves(state)
+        leaves = {name: self.order.in_order(leaf) for name, leaf in named_leaves(state).items()}
         apart = {name: leaf for name, leaf in leaves.items() if not _known(leaf)}
         arrays = {n: runtime.to_host(leaf) for n, leaf in leaves.items() if n not in apart}
         dataset = io.Dataset(_variables(arrays), attributes)
@@ -182,11 +213,14 @@ class Checkpoint:
         parts.require_all(path, saved.attributes)
         same_run.require(saved.attributes["signature"], self.signature, self.folder)
         loaded = [
-            _restored(saved.variables[name].data, leaf)
+            _restored(self.order.from_order(saved.variables[name].data, leaf.shape), leaf)
             for name, leaf in named_leaves(state).items()
         ]
         pieces = [self._read_piece(k) for k in range(int(saved.attributes["pieces"]))]
-        whole = jax.tree.unflatten(jax.tree.structure(state), loaded)
+        new = iter(loaded)
+        whole = jax.tree.map(
+            lambda part: part if _is_remade(part) else next(new), state, is_leaf=_is_remade
+        )
         return int(saved.attributes["done"]), whole, pieces
 
     def exists(self) -> bool:
@@ -206,7 +240,8 @@ class Checkpoint:
         if piece.records:
             places = axis.start + axis.step * np.arange(done - piece.length, done)
             variables[axis.name] = io.Variable(places, (axis.name,))
-            for name, variable in _variables(piece.records).items():
+            records = {name: self.order.in_order(v) for name, v in piece.records.items()}
+            for name, variable in _variables(records).items():
                 variable.dims = (axis.name, *variable.dims[1:])
                 variables[name] = variable
         attributes = {"records": list(piece.records)}
@@ -250,12 +285,17 @@ def _restored(values: np.ndarray, leaf: Any) -> jax.Array:
 
 
 def named_leaves(tree: Any) -> dict[str, Any]:
-    """The leaves of a pytree by the way to them: "psi", "memory.0"."""
-    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    """The leaves of a pytree by the way to them, "psi" or "memory.0", without what is remade."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_remade)
     return {
         jax.tree_util.keystr(path, simple=True, separator=".").replace("/", "_") or "value": leaf
         for path, leaf in paths
+        if not _is_remade(leaf)
     }
+
+
+def _is_remade(part: Any) -> bool:
+    return isinstance(part, Remade)
 
 
 def _variables(arrays: dict[str, np.ndarray]) -> dict[str, io.Variable]:

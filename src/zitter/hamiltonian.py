@@ -130,8 +130,18 @@ class Origin:
     What JAX takes apart and puts together again has lost it, since it may be another H.
     """
 
-    def __init__(self, model: Any = None):
+    def __init__(self, model: Any = None, steps: tuple[Callable[[Any], Any], ...] = ()):
         self.model = model
+        self.steps = steps  # from the H of that model to this one: a moment, or no light
+
+    def then(self, step: Callable[[Any], Any]) -> Origin:
+        return Origin(self.model, (*self.steps, step))
+
+    def remade(self, H: Hamiltonian) -> Hamiltonian:
+        """The same steps from another H of that model, on another basis."""
+        for step in self.steps:
+            H = step(H)
+        return H
 
     def tree_flatten(self) -> tuple[tuple[()], None]:
         return (), None
@@ -173,11 +183,12 @@ class Hamiltonian(eqx.Module):
                 "H.at(t) freezes it at one time",
                 stacklevel=2,
             )
-        return Hamiltonian(self.basis, self.fixed, origin=self.origin)
+        return Hamiltonian(self.basis, self.fixed, origin=self.origin.then(lambda H: H.static))
 
     def at(self, t: Any) -> Hamiltonian:
         """H frozen at one time."""
-        return Hamiltonian(self.basis, self.mix([1.0], [t]), origin=self.origin)
+        origin = self.origin.then(lambda H: H.at(t))
+        return Hamiltonian(self.basis, self.mix([1.0], [t]), origin=origin)
 
     def mix(self, weights: Sequence[Any], times: Sequence[Any]) -> Operator:
         """Σ_n w_n H(t_n) as one operator."""

@@ -134,7 +134,10 @@ class Stored(InitialState):
 def without_light(H: Hamiltonian, t: float) -> Hamiltonian:
     """H at time t as a Hamiltonian that does not change, with light and absorbers left out."""
     moving = tuple(part for part in H.changing if not isinstance(part, Driven))
-    return Hamiltonian(H.basis, H.fixed, moving, origin=H.origin).at(t) if moving else H.static
+    if not moving:
+        return H.static
+    frozen = Hamiltonian(H.basis, H.fixed, moving).at(t)
+    return Hamiltonian(H.basis, frozen.fixed, origin=H.origin.then(lambda H: without_light(H, t)))
 
 
 def _in_precision(psi: Any) -> jax.Array:

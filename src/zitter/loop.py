@@ -115,7 +115,8 @@ def drive(
             pieces = len(kept)
             rows = dict(zip(names, jax.tree.leaves(record_shape), strict=True))
             for piece in kept:
-                piece.fit({name: row.shape for name, row in rows.items()})
+                shapes = {name: row.shape for name, row in rows.items()}
+                piece.fit(shapes, checkpoint.order)
             if done > steps:
                 raise checks.InputError(
                     "resume",
@@ -176,6 +177,7 @@ def drive(
                 )
             if due:
                 save()
+        save()  # a result that cannot be written costs no step then, and more steps may follow
         end = state
         if finish is not None:
             end = finish(state)

@@ -1,7 +1,6 @@
 """The public names, one explicit list: what `import zitter as zt` offers as `zt.Grid` and so on."""
 
 from zitter import qmc
-from zitter.accuracy import energy_errors
 from zitter.bases import (
     Basis,
     EigenBasis,
@@ -81,7 +80,7 @@ from zitter.propagators import (
 from zitter.results import Eigenstates, Solution, Sweep
 from zitter.runtime import configure
 from zitter.scans import scan
-from zitter.solve import eigenstates, evolve
+from zitter.solve import eigenstates, energy_errors, evolve
 from zitter.terms import (
     AnisotropicCornell,
     Breathing,

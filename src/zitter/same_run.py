@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
 import re
 from typing import Any
@@ -33,6 +35,15 @@ def fingerprint(*things: Any) -> str:
                 digest.update(_ADDRESS.sub("", repr(leaf)).encode())
         digest.update(_ADDRESS.sub("", str(structure)).encode())
     return digest.hexdigest()
+
+
+def regardless(thing: Any, *limits: str) -> Any:
+    """A copy in which these fields count for nothing, as how far a method may go."""
+    known = {field.name for field in dataclasses.fields(thing)}
+    other = copy.copy(thing)
+    for name in known.intersection(limits):
+        object.__setattr__(other, name, None)
+    return other
 
 
 def require(found: str, wanted: str, where: Any) -> None:

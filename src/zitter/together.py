@@ -193,9 +193,9 @@ def _add_step_errors(
         return
     with guards.silence():
         others = carried([shared(ready[0], plan) for plan in ready], psi)
-    for plan, twice, end, other in zip(plans, ready, found, others, strict=True):
+    for plan, end, other in zip(plans, found, others, strict=True):
         if isinstance(end, Solution) and isinstance(other, Solution):
-            end.info |= plan.step_error(twice, other.final, end.final)
+            plan.compare(end, other)
 
 
 def _parts(context: course.Context) -> tuple[Any, Any]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import zitter as zt
 from mesh import devices
-from zitter import runtime
+from mesh.halves import in_halves
+from zitter import loop, runtime
 from zitter.bases.spinor.folded import FoldedChain
 from zitter.propagators.spline_crank_nicolson import SplineCrankNicolson
+from zitter.solve import course, evolution
 
 METHODS = {
     "levels": zt.CrankNicolson(),
@@ -22,7 +27,8 @@ METHODS = {
 
 
 def main(what: str, *arguments):
-    return {"products": products, "runs": runs, "programs": programs}[what](*arguments)
+    table = {"products": products, "runs": runs, "programs": programs, "steps": steps}
+    return (table | {"continued": continued})[what](*arguments)
 
 
 def hamiltonian(kappa_max: int, mu_max: float | None = None, splines: int = 12) -> Any:
@@ -41,7 +47,7 @@ def products(cases: list, counts: list[int]) -> list[dict]:
         numbers = np.random.default_rng(0).standard_normal((2, *H.basis.shape))
         psi = numbers[0] + 1j * numbers[1]
         time = 0.1
-        one = [H.fixed.apply(psi), H.changing[0].at(time).apply(psi), H.basis.overlap(psi)]
+        one = images(H, psi, time)
         scale = [float(np.max(np.abs(x))) for x in one]
         for count in counts:
             zt.configure(mesh={"angular": count})
@@ -50,15 +56,11 @@ def products(cases: list, counts: list[int]) -> list[dict]:
             assert len({s.data.shape for s in given.addressable_shards}) == 1
             assert given.addressable_shards[0].data.shape[0] * count == given.shape[0]
             np.testing.assert_array_equal(many.basis.join(given), psi)
-            images = [
-                many.fixed.apply(given),
-                many.changing[0].at(time).apply(given),
-                many.basis.overlap(given),
-            ]
-            assert all(image.sharding == given.sharding for image in images)
+            found = images(many, given, time)
+            assert all(image.sharding == given.sharding for image in found if image.ndim == 2)
             errors = [
                 float(np.max(np.abs(np.asarray(many.basis.join(b)) - np.asarray(a)))) / s
-                for a, b, s in zip(one, images, scale, strict=True)
+                for a, b, s in zip(one, found, scale, strict=True)
             ]
             shares = many.basis.shares["angular"]
             rows.append(
@@ -72,6 +74,15 @@ def products(cases: list, counts: list[int]) -> list[dict]:
     return rows
 
 
+@eqx.filter_jit
+def images(H: Any, psi: Any, time: float) -> list:
+    """Field-free part, light, S, S⁻¹, ⟨p⟩ and dP/dr."""
+    basis = H.basis
+    moments = [basis.mean_momentum(psi), basis.density(psi)]
+    products = [H.fixed.apply(psi), H.changing[0].at(time).apply(psi), basis.overlap(psi)]
+    return [*products, basis.solve_overlap(psi), *moments]
+
+
 def runs(kappa_max: int, counts: list[int], names: list[str]) -> dict:
     found = {}
     for name in names:
@@ -81,21 +92,71 @@ def runs(kappa_max: int, counts: list[int], names: list[str]) -> dict:
             zt.configure(mesh={"angular": count})
             many = evolve(kappa_max, METHODS[name])
             assert many.info["mesh"] == str({"angular": count}), many.info
-            pairs = [(one.final, many.final)]
-            pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
-            found[f"{name} {count}"] = max(
-                float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs
-            )
+            found[f"{name} {count}"] = distance(one, many)
     return found
 
 
-def evolve(kappa_max: int, method):
+def distance(one: Any, many: Any) -> float:
+    """The largest difference of two runs; of energies, which are those of 2c², relative to them."""
+    pairs = [(one.final, many.final)]
+    pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
+    pairs += [(one.states, many.states)] if one.states is not None else []
+    return max(
+        float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) / max(1.0, float(np.max(np.abs(a))))
+        for a, b in pairs
+    )
+
+
+def evolve(kappa_max: int, method, **options):
     H = hamiltonian(kappa_max)
     state = np.zeros(H.basis.shape, complex)
     state[H.basis.channel(-1, 0.5)] = np.exp(-np.linspace(0, 4, H.basis.shape[1]))
     state = jnp.asarray(state)
     state = state / jnp.sqrt(jnp.real(H.basis.inner(state, state)))
-    return zt.evolve(H, state, (0.0, 0.02), 0.002, method, [zt.Norm(), zt.Ionization(4.0)])
+    watched = [
+        zt.Norm(), zt.Energy(), zt.Momentum(), zt.Density(), zt.Ionization(4.0),
+        zt.Populations(state[None]), zt.KappaPopulations(),
+    ]  # fmt: skip
+    return zt.evolve(H, state, (0.0, 0.02), 0.002, method, watched, 2, **options)
+
+
+def continued(kappa_max: int, names: list[str], counts: list[list[int]]) -> dict:
+    """Runs whose second half has another number of devices."""
+    found = {}
+    for name in names:
+        run = functools.partial(evolve, kappa_max, METHODS[name], save_states=True)
+        zt.configure()
+        one = run()
+        for before, after in counts:
+            many = in_halves(run, {"angular": before}, {"angular": after})
+            found[f"{name} {before} {after}"] = distance(one, many)
+    return found
+
+
+def steps(kappa_max: int, splines: int, counts: list[int], name: str) -> list[dict]:
+    """The loop of a run, compiled only: what each device holds, and what it sends."""
+    rows = []
+    for count in counts:
+        zt.configure(mesh={"angular": count})
+        H = hamiltonian(kappa_max, splines=splines)
+        plan = evolution.prepare(H, jnp.complex128, (0.0, 1.0), 0.05, METHODS[name])
+        psi = jax.ShapeDtypeStruct(plan.context.H.shape, plan.dtype)
+        state = loop.placed_shapes(course.begin, plan.context, psi)
+        held = {
+            leaf.size // math.prod(leaf.sharding.shard_shape(leaf.shape))
+            for leaf in jax.tree.leaves((state, plan.context.propagator))
+            if leaf.size > 4 * splines * splines
+        }
+        rows.append(
+            {
+                "devices": count,
+                "bytes": plan.program.memory,
+                "state": 16 * H.basis.size,
+                "held": sorted(held),
+                "collectives": devices.collectives(plan.program.call.as_text()),  # type: ignore[attr-defined]
+            }
+        )
+    return rows
 
 
 def programs(kappa_max: int, splines: int, counts: list[int]) -> list[dict]:

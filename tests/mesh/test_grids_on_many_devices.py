@@ -114,13 +114,15 @@ def test_a_split_step_exchanges_two_slabs_and_a_stencil_its_outermost_planes():
 
 
 @pytest.mark.multiprocess
-def test_memory_of_a_step_falls_with_the_number_of_devices():
-    """Only compiled, at 512³: 2 GiB for ψ alone.
+@pytest.mark.parametrize("n", [512, 2048])
+def test_memory_of_a_step_falls_with_the_number_of_devices(n):
+    """Only compiled, at 512³ and 2048³: 2 and 128 GiB for ψ alone.
 
     What an all-to-all sends and receives, a quarter of a slab at a time, comes on top.
     """
     for order, extra in (("spectral", 1.15), (2, 1.02)):
-        one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [512, 512, 512], [order])
+        one, two, *rows = devices.run("grid_programs", 8, [1, 2, 4, 8], [n, n, n], [order])
+        assert one["bytes"] > 2 * 16 * n**3
         for row in (two, *rows):
             assert 0.85 < two["bytes"] * 2 / row["bytes"] / row["devices"] < 1.15, row
             assert row["bytes"] < extra * one["bytes"] / row["devices"], row

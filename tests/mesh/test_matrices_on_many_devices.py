@@ -28,7 +28,8 @@ def test_products_of_tiles_are_those_of_the_matrices():
 
 @pytest.mark.multiprocess
 def test_exponentials_in_tiles_give_the_same_runs():
-    for error in devices.run("dense_runs", 8, "runs", [{"rows": 2, "columns": 2}, {"columns": 3}]):
+    meshes = [{"rows": 2}, {"columns": 3}, {"rows": 2, "columns": 2}, {"rows": 4, "columns": 2}]
+    for error in devices.run("dense_runs", 8, "runs", meshes):
         assert error < 1e-12
 
 

@@ -87,6 +87,79 @@ SPLINES = """
     observables = ["Norm", "Dipole", "Density", { type = "Surface", radius = 12.0 }]
     step_check = false
 """
+SPINORS = """
+    [basis]
+    type = "SpinorBasis"
+    radial = { type = "RadialBSplines", n = 16, degree = 4, rmax = 6.0 }
+    kappa_max = 4
+    [model]
+    terms = [
+        "Dirac",
+        { type = "Coulomb", Z = 1 },
+        { type = "DiracLight", pulse = "laser", lmax = 2 },
+    ]
+    [laser]
+    type = "SineSquared"
+    amplitude = 50
+    frequency = 20
+    cycles = 1
+    polarization = "x"
+    [evolve]
+    t = [0.0, 0.04]
+    dt = 0.002
+    propagator = "CrankNicolson"
+    observables = ["Norm", "Energy", "Momentum", "KappaPopulations"]
+    save_states = true
+    step_check = false
+"""
+MOLECULE = """
+    [basis]
+    type = "ProlateSpheroidal"
+    R = 2.0
+    elements = [0.0, 1.5, 4.0, 8.0, 14.0, 20.0]
+    nodes = 7
+    eta = 9
+    [model]
+    terms = [
+        "Kinetic",
+        { type = "Coulomb", Z = 1, centers = [[0, 0, -1], [0, 0, 1]] },
+        { type = "VelocityGauge", pulse = "laser" },
+    ]
+    [laser]
+    type = "SineSquared"
+    amplitude = 0.05
+    frequency = 0.4
+    cycles = 1
+    [evolve]
+    t = [0.0, 1.0]
+    dt = 0.05
+    propagator = "CrankNicolson"
+    observables = ["Norm", "Dipole", "Density", { type = "Ionization", radius = 8.0 }]
+    step_check = false
+"""
+DENSE = """
+    [basis]
+    type = "Grid"
+    shape = [53]
+    spacing = 0.4
+    [model]
+    terms = [
+        { type = "Kinetic", order = 4 },
+        "SoftCoulomb",
+        { type = "LengthGauge", pulse = "laser" },
+    ]
+    [laser]
+    type = "SineSquared"
+    amplitude = 0.1
+    frequency = 1.0
+    cycles = 1
+    [evolve]
+    t = [0.0, 0.4]
+    dt = 0.02
+    propagator = "MatrixExponential"
+    observables = ["Norm", "Dipole"]
+    step_check = false
+"""
 GAS = """
     [system]
     type = "ElectronGas"
@@ -105,6 +178,9 @@ CASES = {
     "grid": (GRID, "space"),
     "atom": (ATOM, "l"),
     "splines": (SPLINES, "l"),
+    "spinors": (SPINORS, "angular"),
+    "molecule": (MOLECULE, "space"),
+    "dense": (DENSE, "columns"),
     "gas": (GAS, "walkers"),
 }
 

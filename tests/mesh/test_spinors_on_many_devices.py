@@ -20,9 +20,23 @@ def test_products_in_pairs_are_those_of_the_whole():
 
 @pytest.mark.multiprocess
 @pytest.mark.slow
-def test_runs_on_many_devices():
-    names = ["levels", "collocation", "splines"]
-    found = devices.run("spinor_runs", 3, "runs", 3, [2, 3], names)
+@pytest.mark.parametrize(
+    ("kappa_max", "counts", "names"),
+    [(3, [2, 3], ["levels", "collocation", "splines"]), (7, [4, 8], ["levels", "splines"])],
+)
+def test_runs_on_many_devices(kappa_max, counts, names):
+    """Mean momentum, density and populations among what is recorded."""
+    found = devices.run("spinor_runs", 8, "runs", kappa_max, counts, names)
+    assert len(found) == len(counts) * len(names)
+    assert all(error < 1e-12 for error in found.values()), found
+
+
+@pytest.mark.multiprocess
+@pytest.mark.slow
+def test_a_run_goes_on_with_another_number_of_devices():
+    """On one device channels have another order than in pairs, though |κ| ≤ 4 is 40 rows."""
+    counts, names = [[2, 1], [1, 2], [2, 3]], ["levels", "splines"]
+    found = devices.run("spinor_runs", 3, "continued", 4, names, counts)
     assert len(found) == 6
     assert all(error < 1e-12 for error in found.values()), found
 
@@ -37,3 +51,23 @@ def test_a_product_takes_one_pair_from_each_neighbor():
         assert all(size == row["pair"] for _, size in row["collectives"]), row
         own = 16 / row["devices"]
         assert row["bytes"] < 1.5 * (own + 2) / 16 * one["bytes"], row
+
+
+@pytest.mark.multiprocess
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kappa_max", "splines"),
+    [("levels", 16, 40), ("splines", 16, 40), ("splines", 80, 1205)],
+)
+def test_levels_and_factors_lie_with_their_kappa(name, kappa_max, splines):
+    """Only compiled, at the size of the largest published calculation, too. A state comes to them
+    by an all-to-all and goes back by another; nothing large is on more than one device."""
+    rows = devices.run("spinor_runs", 8, "steps", kappa_max, splines, [2, 4, 8], name)
+    for row in rows:
+        count = row["devices"]
+        assert row["held"] == [count], row
+        kinds = {kind for kind, _ in row["collectives"]}
+        assert kinds <= {"all-to-all", "collective-permute", "all-reduce"}, row
+        turned = [size for kind, size in row["collectives"] if kind == "all-to-all"]
+        assert turned and max(turned) < 1.3 * row["state"] / count, row
+        assert 0.85 < 2 * rows[0]["bytes"] / row["bytes"] / count < 1.15, row

@@ -80,9 +80,11 @@ def test_few_walkers_travel_and_never_all():
 
 @pytest.mark.slow
 @pytest.mark.multiprocess
-def test_memory_falls_with_the_number_of_devices():
-    """Only compiled: 200 electrons, 0.18 MB for each of 1024 walkers."""
-    rows = devices.run("blocks_of_walkers", 8, [2, 4, 8], 200, 1024)
+@pytest.mark.parametrize(("electrons", "walkers"), [(200, 1024), (1930, 512)])
+def test_memory_falls_with_the_number_of_devices(electrons, walkers):
+    """Only compiled: 0.18 MB for each walker of 200 electrons, 15 MB for one of 1930."""
+    rows = devices.run("blocks_of_walkers", 8, [2, 4, 8], electrons, walkers)
     two = rows[0]["bytes"]
+    assert two * 2 > walkers * 8 * electrons**2 / 2  # inverses of both spins
     for row in rows:
         assert 0.85 < two * 2 / row["bytes"] / row["devices"] < 1.15, row

@@ -27,6 +27,7 @@ from zitter.qmc import (
     dmc,
     vmc,
 )
+from zitter.qmc import measured as measured_parts
 from zitter.qmc.estimators.base import average
 from zitter.qmc.statistics import reblock, reblock_all
 from zitter.qmc.wavefunction import Walker
@@ -112,6 +113,10 @@ def test_density_without_a_cell_reaches_beyond_the_nuclei():
     assert counts[0, 0, 1, 3] == 0.25
     assert counts[0, 1, 1, 1] == 0.25
     assert counts.sum() == 0.5  # the other two are outside
+    found = density.finalize(np.stack([counts, 2 * counts]), np.ones(2))
+    # Half an electron in one block, none in the other.
+    assert found["outside"] == 0.25
+    assert 0.25 <= found["outside_error"] < 10
     slab = Density(4, margin=2.0).prepare(hydrogens(4 * np.eye(3)[:2]))
     np.testing.assert_allclose(np.diag(slab.edges), [4.0, 4.0, 5.5])
     with pytest.raises(checks.InputError, match=r"estimators\.shape: must be one number, or 3"):
@@ -248,6 +253,48 @@ def test_pictures(run):
     )
     with pytest.raises(checks.InputError, match="index: must"):
         montecarlo.density(run, index=2)
+
+
+def _samples(density):
+    return Samples({}, np.ones(4), 0, "hartree", {"method": "VMC"}, {"density": density})
+
+
+@pytest.mark.parametrize(("along", "axis"), [(0, 2), (1, 2), (2, 1)])
+def test_the_picture_of_a_molecule_holds_its_bond(along, axis):
+    """A bond along any axis lies in the plane that is drawn, not across it."""
+    molecule = Electrons((1, 0), [Nucleus(1), Nucleus(1, 2.0 * np.eye(3)[along])])
+    density = Density((6, 8, 10), margin=3.0).prepare(molecule)
+    counts = np.random.default_rng(0).random((2, 6, 8, 10)) / 480
+    found = density.finalize(np.stack([counts, counts]), np.ones(2))
+    axes = montecarlo.density(_samples(found)).axes[0]
+    shown = np.asarray(axes.collections[0].get_array())
+    middle = counts.shape[1 + axis] // 2  # nuclei are on the lower face of this layer
+    np.testing.assert_array_equal(
+        shown.ravel(), np.take(found["mean"][0], middle, axis=axis).ravel()
+    )
+    drawn = [a for a in range(3) if a != axis]
+    assert along in drawn
+    labels = axes.get_xlabel(), axes.get_ylabel()
+    assert labels == tuple(f"{'xyz'[a]} (bohr)" for a in drawn)
+    assert f"{'xyz'[axis]} = " in axes.get_title()
+
+
+def test_what_a_density_missed_is_in_tables_and_averages():
+    molecule = Electrons((1, 1), [Nucleus(2)])
+    density = Density(2, margin=1.0).prepare(molecule)
+    counts = np.full((2, 2, 2, 2), 1 / 16)  # half an electron of each spin
+    counts = np.stack([counts, counts, 1.2 * counts, 0.8 * counts])
+    found = density.finalize(counts, np.ones(4))
+    assert float(found["outside"]) == pytest.approx(1.0)
+    told = measured_parts.told({"density": found})["outside the density"]
+    assert told.endswith("electrons: beyond the box of its grid") and told.startswith("1.0")
+    numbers = measured_parts.numbers({"density": found})
+    assert numbers["density_outside"] == pytest.approx(1.0)
+    assert numbers["density_outside_error"] == pytest.approx(float(found["outside_error"]))
+    stored = measured_parts.variables({"density": found})["density__outside"]
+    assert (stored.dims, stored.units) == ((), "1")
+    # A grid that fills its cell misses nothing, and says nothing.
+    assert "outside" not in Density(2).prepare(ElectronGas(2, 1.0)).finalize(counts, np.ones(4))
 
 
 @pytest.mark.slow

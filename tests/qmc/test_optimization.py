@@ -31,8 +31,8 @@ from zitter.qmc import (
     vmc,
 )
 from zitter.qmc.optimized import Stage
-from zitter.qmc.optimizers import Method, optimization
-from zitter.qmc.optimizers.judging import gain_over
+from zitter.qmc.optimizers import Method, optimization, verdicts
+from zitter.qmc.optimizers.judging import Gain, gain_over
 from zitter.qmc.optimizers.tables import Draws, energies, reweighted, sample, tabulate
 
 
@@ -137,6 +137,27 @@ def test_steps_are_taken_back(psi, monkeypatch):
     np.testing.assert_allclose(found.wavefunction.parameters, psi.parameters)
 
 
+def test_many_steps_that_seem_harmless_are_judged_together(gaussian, monkeypatch):
+    """Few samples do not tell one step that is a little worse; fresh ones tell six of them."""
+    monkeypatch.setattr(
+        optimization, "chosen_step", lambda now, *_: np.asarray(now.psi.parameters) * 0.97
+    )
+    monkeypatch.setattr(optimization, "gain_over", lambda *_: Gain(0.0, 1.0))
+    found = optimize(gaussian, LinearMethod(6), walkers=16, draws=4)
+    assert found.best == 0 and found.verdict.startswith("failed")
+    np.testing.assert_array_equal(found.wavefunction.parameters, gaussian.parameters)
+
+
+def test_a_variance_that_fell_while_the_energy_rose_is_doubtful(gaussian):
+    """σ² of E_L is least at the ground state and at infinite widths, where energies are high."""
+    low, high = (
+        verdicts.Iteration(np.array([a]), 0.75 * (a + 1 / a), 0.01, variance, 0.01)
+        for a, variance in ((0.8, 1.0), (0.2, 0.5))
+    )
+    best, verdict = verdicts.decided(VarianceMinimization(), low, high, 1, 0, Gain(0.5, 0.01))
+    assert best == 1 and verdict.startswith("doubtful: the energy rose by 2.36")
+
+
 class Gaussian(PlainWavefunction):
     """e^{−a r²/2} in a trap of frequency 1: E = ¾(a + 1/a)."""
 
@@ -158,9 +179,8 @@ def gaussian():
 
 def test_gains_and_their_errors(gaussian):
     """From a = 0.8 to 0.95 the energy falls by ¾(0.8 + 1/0.8 − 0.95 − 1/0.95) = 0.0355."""
-    now = optimization._Source(gaussian, 128, 16, 4, 0, False).sampled(
-        gaussian.with_parameters(jnp.array([0.95])), 1, ""
-    )
+    source = optimization._Source(gaussian, 128, 16, 4, 0, False)
+    now = source.sampled(gaussian.with_parameters(jnp.array([0.95])), 1, "")
     gain = gain_over(np.array([0.8]), now, StochasticReconfiguration())
     exact = 0.75 * (0.8 + 1 / 0.8 - 0.95 - 1 / 0.95)
     assert abs(gain.value - exact) < 4 * gain.error

@@ -15,7 +15,6 @@ STREAMS = (
     streams.DIFFUSION,
     streams.OPTIMIZATION,
     streams.T_MOVES,
-    streams.FIRST_ENERGIES,
     streams.STORED_SAMPLES,
 )
 

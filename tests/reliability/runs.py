@@ -34,7 +34,7 @@ rs = 2.0
 jastrow = [{ type = "U", order = 2 }]
 """
 CASES = {
-    "evolve": LINE + "[evolve]\nt = [0, 2.1]\ndt = 0.1\nsave_every = 2\n",
+    "evolve": LINE + "[evolve]\nt = [0, 2.625]\ndt = 0.125\nsave_every = 2\n",
     "eigenstates": LINE.replace("31", "[10, 10]")
     + '[eigenstates]\nn = 2\nsolver = { type = "LOBPCG", tol = 1e-8 }\n',
     "sweep": LINE + "[evolve]\nt = [0, 1]\ndt = 0.1\nsave_every = 2\n",

@@ -78,17 +78,30 @@ def test_kills(undisturbed, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_full_disks_at_every_call(undisturbed, tmp_path, capsys):
+def test_full_disks_at_all_moments(undisturbed, tmp_path, capsys):
     kind, numbers, disk = undisturbed
-    for k in range(len(disk.calls)):
+    for k in disk.moments():
         fails_and_resumes(kind, k, numbers, tmp_path, capsys)
 
 
 @pytest.mark.slow
-def test_kills_at_every_call(undisturbed, tmp_path, capsys):
+def test_kills_at_all_moments(undisturbed, tmp_path, capsys):
+    """Over all kinds more than 300."""
     kind, numbers, disk = undisturbed
-    for k in range(len(disk.calls)):
+    for k in disk.moments():
         dies_and_resumes(kind, k, numbers, tmp_path, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CASES)
+def test_real_kills(kind, tmp_path):
+    """SIGKILL, at calls and at any time; in a process where JAX has not started anything yet."""
+    program = Path(__file__).parents[2] / "benchmarks" / "disturbed_runs.py"
+    found = subprocess.run(
+        [sys.executable, program, "--kinds", kind, "--kills", "10", "--full", "4"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
 
 
 def test_hdf5_survives_any_failing_write(tmp_path):

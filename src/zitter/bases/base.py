@@ -297,7 +297,12 @@ class Basis(eqx.Module):
 
     def rescaled(self, factor: float) -> Basis:
         """The same box with about `factor` times the spacing."""
-        raise Refused(self, "another spacing", "energy_errors compares Grids")
+        raise Refused(self, "another spacing", "it needs a Grid")
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        """Bases that are poorer in one respect each, by its name: what the levels of H change by on
+        them tells their errors."""
+        raise Refused(self, "another basis to compare with")
 
     # Measuring and showing.
 
@@ -433,6 +438,15 @@ class Basis(eqx.Module):
     def join(self, array: Any) -> Any:
         """The inverse of `divide`."""
         return array
+
+    def in_order(self, array: Any) -> Any:
+        """An array of a run, if it holds states, as checkpoints keep it for any number of devices;
+        padding may follow."""
+        return array
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The inverse, for an array of this `shape`; padding at its end may be missing."""
+        return values
 
     def divide_operator(self, operator: Operator) -> Operator:
         """An operator of the basis that this one divides, on this one."""

@@ -116,6 +116,10 @@ class Case(abc.ABC):
         table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
         return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
 
+    def course_fingerprint(self) -> str:
+        """What must be the same for a run to be extended: all but how far it goes."""
+        return self.fingerprint()
+
 
 @contextlib.contextmanager
 def located(section: str) -> Iterator[None]:

@@ -127,6 +127,15 @@ class Evolution(Physics):
         job.begin()
         return self._carried(job, stored.variables["psi"].data, known, resume=True)
 
+    def course_fingerprint(self) -> str:
+        """It may end later, with steps (but for rounding) and records as they were."""
+        context = self._ready()[1].context
+        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        table["evolve"] = {k: v for k, v in table["evolve"].items() if k not in ("t", "dt")}
+        about = runtime.describe() | {"mesh": ""}
+        steps = float(context.start), f"{float(context.dt):.12e}", context.save_every
+        return same_run.fingerprint(table, about, steps)
+
     def _carried(self, job: Job, psi: Any, known: dict[str, Any], resume: bool) -> Solution:
         _, plan = self._ready()
         every = job.every
@@ -135,7 +144,7 @@ class Evolution(Physics):
         job.tell(f"{plan.steps} steps")
         for key, value in known.items():
             job.log(f"{key.replace('_', ' ')}: {value}")
-        checkpoint = loop.Checkpoint(job.checkpoint, every, self.fingerprint())
+        checkpoint = loop.Checkpoint(job.checkpoint, every, self.course_fingerprint())
         solution = plan.run(runtime.as_state(psi), job.progress, checkpoint, every, resume=resume)
         solution.info |= known
         return solution

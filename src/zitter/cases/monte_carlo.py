@@ -129,6 +129,19 @@ class MonteCarlo(Case):
         """Parameters from a file count as well."""
         return same_run.fingerprint(Case.fingerprint(self), self.psi)
 
+    def course_fingerprint(self) -> str:
+        """The last run may have more blocks, an optimization that nothing follows more steps."""
+        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        *stages, last = [dict(stage) for stage in self.stages] or [{}]
+        if self.runs:
+            verb = list(self.runs)[-1]
+            table[verb] = {k: v for k, v in table[verb].items() if k != "blocks"}
+        elif "method" in last:
+            table.pop("optimize")
+            last["method"] = same_run.regardless(last["method"], "iterations")
+        about = runtime.describe() | {"mesh": ""}
+        return same_run.fingerprint(table, stages, last, about, self.psi)
+
     def _computed(self, job: Job, resume: bool) -> Result:
         job.begin()
         psi, result = self._optimized(job, resume)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-from zitter import checks, solve
+from zitter import checks, runtime, same_run, solve
 from zitter.cases import schema
 from zitter.cases.base import Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -73,9 +73,18 @@ class Stationary(Physics):
     def resume(self, job: Job) -> Eigenstates:
         return self._solved(job, resume=True)
 
+    def course_fingerprint(self) -> str:
+        """Its solver may go farther."""
+        H, solver = self._ready()
+        unlimited = same_run.regardless(solver, "max_iterations", "max_updates")
+        about = runtime.describe() | {"mesh": ""}
+        return same_run.fingerprint(H, self.options.get("n", 1), unlimited, about)
+
     def _solved(self, job: Job, resume: bool) -> Eigenstates:
         H, solver = self._ready()
         options: dict[str, Any] = {"checkpoint": job.checkpoint / "rounds", "resume": resume}
+        # Every run of a file says what its basis costs, unless asked not to.
+        options["basis_check"] = self.options.get("basis_check", True)
         every = self.options.get("checkpoint_every") if job.every is None else job.every
         if every is not None:
             options["checkpoint_every"] = every

@@ -65,6 +65,12 @@ def run(
         Path | None, typer.Option(help="Output directory [default: CASE-output].")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Go on with more blocks, a later end, more iterations.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep-checkpoint", help="Keep what --extend needs when it is done.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier result.")
     ] = False,
@@ -94,6 +100,8 @@ def run(
         out=out,
         resume=resume,
         overwrite=overwrite,
+        extend=extend,
+        keep=keep,
         runtime={"precision": precision, "device": device, "mesh": command.parse_mesh(mesh)},
         checkpoint_every=checkpoint_every,
         dry_run=dry_run,

@@ -23,6 +23,8 @@ class Folder:
     case: cases.Case
     resume: bool
     overwrite: bool
+    extend: bool = False  # --resume, but farther than was asked for
+    keep: bool = False  # what it takes to extend it
 
     @property
     def result(self) -> Path:
@@ -36,6 +38,11 @@ class Folder:
     def _fingerprint(self) -> Path:
         return self.checkpoint / "input"
 
+    @property
+    def _kept(self) -> Path:
+        """There where the checkpoint of a finished run is to stay."""
+        return self.checkpoint / "kept"
+
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """The directory for this run alone, without what a killed one was writing."""
@@ -46,17 +53,29 @@ class Folder:
 
     def finished(self) -> Result | None:
         """The finished run that `--resume` asks for, if there is one; else the way must be free."""
-        if self.overwrite and self.resume:
-            raise checks.InputError("--resume", "must not be given together with --overwrite")
+        if self.overwrite and (self.resume or self.extend):
+            option = "--resume" if self.resume else "--extend"
+            raise checks.InputError(option, "must not be given together with --overwrite")
         if self.overwrite:
+            return None
+        if self.extend:
+            if not self._fingerprint.exists():
+                raise checks.InputError(
+                    "--extend",
+                    f"must find the checkpoint of a run, but there is none in {self.path}: a run "
+                    "that finishes leaves it with --keep-checkpoint",
+                )
             return None
         if self.resume and self.result.exists():
             found = load(self.result)
             wanted = self.case.document.without_labels()
             have = config.parse(found.input).without_labels()
-            self._require_same(
-                same_run.fingerprint(have), same_run.fingerprint(wanted), self.result
-            )
+            marks = same_run.fingerprint(have), same_run.fingerprint(wanted)
+            if marks[0] != marks[1] and self._begun()[0] == self.case.fingerprint():
+                return None  # a finished run is being extended to this one
+            self._require_same(*marks, self.result)
+            if not self._kept.exists():
+                self.end()  # a kill may have come before that
             return found
         if self.resume and self._fingerprint.exists():
             return None
@@ -65,9 +84,17 @@ class Folder:
 
     def continues(self) -> bool:
         """Whether a run that was begun here goes on; it must be the same."""
+        if self.extend:
+            if self._begun()[1] != self.case.course_fingerprint():
+                raise checks.InputError(
+                    "--extend",
+                    f"must change nothing but how far the run in {self.path} goes (blocks, "
+                    "iterations, the end of the time by whole steps with save_every as it was), "
+                    "but more is different",
+                )
+            return True
         if self.resume and self._fingerprint.exists():
-            kept = files.kept_text(self._fingerprint)
-            self._require_same(kept, self.case.fingerprint(), self.checkpoint)
+            self._require_same(self._begun()[0], self.case.fingerprint(), self.checkpoint)
             return True
         return self.resume and self._unfinished()
 
@@ -75,9 +102,20 @@ class Folder:
         """Take the directory for this run."""
         if self.overwrite:
             self._remove()
-        files.write_text(self._fingerprint, self.case.fingerprint())
+        marks = self.case.fingerprint(), self.case.course_fingerprint()
+        files.write_text(self._fingerprint, "\n".join(marks) + "\n")
+        files.disk.remove(self._kept)
+
+    def _begun(self) -> list[str]:
+        """The fingerprints of the run that was begun here: whole, and without how far it goes."""
+        if not self._fingerprint.exists():
+            return ["", ""]
+        return [*files.kept_text(self._fingerprint).split(), "", ""]
 
     def end(self) -> None:
+        if self.keep:
+            files.write_text(self._kept, "")
+            return
         # The result is there: what cannot be removed does no harm.
         shutil.rmtree(self.checkpoint, ignore_errors=True)
 

@@ -35,6 +35,8 @@ class Request:
     out: Path
     resume: bool
     overwrite: bool
+    extend: bool
+    keep: bool  # the checkpoint of a run that has finished
     runtime: dict[str, Any]
     checkpoint_every: float | None
     dry_run: bool
@@ -70,7 +72,9 @@ def run(request: Request) -> int:
             with named(request.case):
                 case.check(estimating=True)
                 return _estimate(request, case)
-        folder = Folder(request.out, case, request.resume, request.overwrite)
+        folder = Folder(
+            request.out, case, request.resume, request.overwrite, request.extend, request.keep
+        )
         with contextlib.ExitStack() as stack:
             processes.from_first(lambda: stack.enter_context(folder.held()) is not None)
             if processes.from_first(lambda: _finished(request, folder)):
@@ -86,7 +90,6 @@ def _finished(request: Request, folder: Folder) -> bool:
     """Whether the result is there already; then it is reported."""
     result = folder.finished()
     if result is not None:
-        folder.end()  # a kill may have come before that
         _report(request, result, "finished already")
     return result is not None
 

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checkpoints, checks
 
 if TYPE_CHECKING:
     from zitter.linalg.banded import Banded
@@ -134,7 +134,7 @@ def one_axis(operator: Operator) -> list[np.ndarray]:
     return Operator.axis_matrices(operator)
 
 
-class Solver(eqx.Module):
+class Solver(checkpoints.Remade):
     """Factors of one matrix M."""
 
     @abc.abstractmethod

@@ -42,13 +42,6 @@ class Chain(Layout):
     def unit(self) -> str:
         return "values of l" if self.reach == 1 else "channels"
 
-    def divide_blocks(self, blocks: Any) -> jax.Array:
-        """Something for each channel, or for each but the last, with zeros up to `shape[0]`."""
-        widths = [(0, self.shape[0] - blocks.shape[0])] + [(0, 0)] * (blocks.ndim - 1)
-        # On the host, where no device need hold the whole.
-        padded = jnp.pad(blocks, widths) if checks.is_traced(blocks) else np.pad(blocks, widths)
-        return placed(padded, self.sharding())
-
     def product(self, upper: jax.Array, psi: jax.Array, sign: float) -> jax.Array:
         """Dψ for real blocks D_l in the order of the channels, the last ones zero."""
 

@@ -34,9 +34,19 @@ class Layout(eqx.Module):
         return self.mesh.shape[self.axis]
 
     @property
+    def count(self) -> int:
+        """What is cut: rows, or groups of as many rows that stay together."""
+        return self.whole[0]
+
+    @property
+    def blocks(self) -> int:
+        """Rows or groups of rows on each device, padding included."""
+        return -(-self.count // self.devices)
+
+    @property
     def share(self) -> int:
         """Rows on each device, padding included."""
-        return -(-self.whole[0] // self.devices)
+        return self.blocks * (self.whole[0] // self.count)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -57,14 +67,13 @@ class Layout(eqx.Module):
     @property
     @abc.abstractmethod
     def unit(self) -> str:
-        """What a row is called, in the plural."""
+        """What a row or a group of rows is called, in the plural."""
 
     def require_work_for_all(self) -> None:
-        if self.devices > self.whole[0]:
+        if self.devices > self.count:
             raise checks.InputError(
                 f"mesh.{self.axis}",
-                f"must be at most {self.whole[0]}, the number of {self.unit}, but is "
-                f"{self.devices}",
+                f"must be at most {self.count}, the number of {self.unit}, but is {self.devices}",
             )
 
     def sharding(self, leading: int = 0) -> NamedSharding:
@@ -87,6 +96,14 @@ class Layout(eqx.Module):
             else:  # on the host: no device need hold the whole
                 array = np.pad(runtime.to_host(array), widths, mode=mode)  # type: ignore[call-overload]
         return placed(array, self.sharding(leading))
+
+    def divide_blocks(self, blocks: Any) -> jax.Array:
+        """Something for each row or group of rows, or for some of them, with zeros after it."""
+        missing = self.blocks * self.devices - blocks.shape[0]
+        widths = [(0, missing)] + [(0, 0)] * (blocks.ndim - 1)
+        # On the host, where no device need hold the whole.
+        padded = jnp.pad(blocks, widths) if checks.is_traced(blocks) else np.pad(blocks, widths)
+        return placed(padded, self.sharding())
 
     def keep(self, array: jax.Array) -> jax.Array:
         """States that are padded already, held where they belong."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,28 +89,35 @@ def density(
     spin: bool = False,
     index: int | None = None,
     ax: Axes | None = None,
+    axis: int | None = None,
 ) -> Figure:
-    """A slice of the density, or of that of spin, across the third axis of its grid.
+    """A slice of the density, or of that of spin, across one axis of its grid.
 
-    Without `index` it is the slice that holds the most electrons.
+    Without `index` it is the plane that the nuclei lie in, where there is one, else across the
+    third axis the slice that holds the most electrons.
     """
     if "density" not in samples.estimators:
         raise checks.InputError("estimators", "must hold a Density to draw")
     found = samples.estimators["density"]
     rows = found["mean"] if found["mean"].ndim == 4 else found["mean"][..., None]
     steps, origin = found["steps"], found["origin"]
-    layers = rows.shape[3]
+    if index is None and axis is None:
+        axis, index = _plane_of_nuclei(found)
+    axis = 2 if axis is None else checks.integer("axis", axis, 0, len(steps) - 1)
+    layers = rows.shape[1 + axis]
     if index is None:
-        index = int(np.argmax(rows[0].sum(axis=(0, 1))))
+        others = tuple(a for a in range(3) if a != axis)
+        index = int(np.argmax(rows[0].sum(axis=others)))
     index = checks.integer("index", index, 0, layers - 1)
     ax = style.axes_or_new(ax, 5.5, 4.5)
-    values = rows[1 if spin else 0][:, :, index]
-    # Corners of the voxels; x and y of tilted axes.
+    values = np.take(rows[1 if spin else 0], index, axis=axis)
+    # Corners of the voxels; components of tilted axes.
     i, j = (np.arange(n + 1) - 0.5 for n in values.shape)
+    first, second = (a for a in range(3) if a != axis)
     x, y = (
-        origin[a] + i[:, None] * steps[0, a] + j[None, :] * steps[1, a]
-        + (index * steps[2, a] if len(steps) == 3 else 0.0)
-        for a in (0, 1)
+        origin[a] + i[:, None] * steps[first, a] + j[None, :] * steps[second, a]
+        + (index * steps[axis, a] if len(steps) == 3 else 0.0)
+        for a in (first, second)
     )  # fmt: skip
     largest = float(np.max(np.abs(values))) or 1.0
     lowest = -largest if spin else 0.0
@@ -117,11 +125,29 @@ def density(
     image = ax.pcolormesh(x, y, values, cmap=shade, vmin=lowest, vmax=largest)
     style.figure_of(ax).colorbar(image, ax=ax, label="electrons / bohr³")
     ax.set_aspect("equal")
-    ax.set_xlabel("x (bohr)")
-    ax.set_ylabel("y (bohr)")
-    height = f", z = {origin[2] + index * steps[2, 2]:.3g}" if len(steps) == 3 else ""
+    ax.set_xlabel(f"{'xyz'[first]} (bohr)")
+    ax.set_ylabel(f"{'xyz'[second]} (bohr)")
+    height = ""
+    if len(steps) == 3:
+        height = f", {'xyz'[axis]} = {origin[axis] + index * steps[axis, axis]:.3g}"
     style.title(ax, f"{'Spin density' if spin else 'Density'}{height}")
     return style.figure_of(ax)
+
+
+def _plane_of_nuclei(found: dict[str, np.ndarray]) -> tuple[int | None, int | None]:
+    """(axis, layer) of a grid along x, y, z that holds all nuclei; (None, None) without one."""
+    steps, nuclei = found["steps"], found["nuclei"]
+    if len(nuclei) == 0 or len(steps) < 3 or np.any(steps != np.diag(np.diag(steps))):
+        return None, None
+    # In voxels, 0 in the middle of the first.
+    places = (nuclei[:, 1:] - found["origin"]) / np.diag(steps)
+    spread = np.ptp(places, axis=0)
+    axis = int(np.flatnonzero(spread <= np.min(spread) + 1e-9)[-1])
+    if spread[axis] >= 1:
+        return None, None
+    # A plane between two layers is as near to the one as to the other.
+    layer = math.floor(float(np.mean(places[:, axis])) + 0.5 + 1e-9)
+    return axis, min(max(layer, 0), found["mean"].shape[1 + axis] - 1)
 
 
 def parts(samples: Samples, ax: Axes | None = None) -> Figure:

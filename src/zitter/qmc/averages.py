@@ -59,6 +59,10 @@ def _combined(name: str, runs: Sequence[Samples], share: np.ndarray) -> dict[str
     kept = [one for one in found if one is not None]
     if len(kept) < len(runs) or any(one["mean"].shape != kept[0]["mean"].shape for one in kept):
         raise checks.InputError("runs", f"must have measured the same {name}, but have not")
-    mean = sum(w * one["mean"] for w, one in zip(share, kept, strict=True))
-    square = sum((w * one["error"]) ** 2 for w, one in zip(share, kept, strict=True))
-    return kept[0] | {"mean": np.asarray(mean), "error": np.sqrt(square)}
+    combined = dict(kept[0])
+    for value, noise in (("mean", "error"), ("outside", "outside_error")):
+        if value in combined:
+            pairs = list(zip(share, kept, strict=True))
+            combined[value] = np.asarray(sum(w * one[value] for w, one in pairs))
+            combined[noise] = np.sqrt(sum((w * one[noise]) ** 2 for w, one in pairs))
+    return combined

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from zitter import checks, cube, io, tables
+from zitter.qmc import measured
 from zitter.qmc.statistics import (
     MANY_BLOCKS,
     Estimate,
@@ -26,31 +27,6 @@ OTHERS = {
     "population": ("1", "effective number of walkers"),
     "effective_timestep": ("a.u.", "effective time step"),
 }
-# Abscissas of the estimators; momenta are in units of the Fermi wave vector.
-ABSCISSAS = {
-    "pair_correlation": ("bohr", "distance"),
-    "structure_factor": ("1/bohr", "wave vector"),
-    "momentum_density": ("1", "wave vector / Fermi wave vector"),
-    "radial_density": ("bohr", "distance"),
-    "dipole_moment": ("1", "component"),
-    "forces": ("1", "nucleus"),
-}
-# What the estimators measure, where it is not a pure number.
-MEASURED = {
-    "radial_density": "1/bohr^3",
-    "density": "1/bohr^3",
-    "dipole_moment": "bohr",
-    "forces": "hartree/bohr",
-}
-# What goes with values: where those on a grid are, and of what kind. Their dimensions.
-GRID = {
-    "origin": ("component",),
-    "steps": ("axis", "component"),
-    "nuclei": ("nucleus", "charge_and_position"),
-    "subtract_mean": (),
-}
-
-
 SCATTER = "scatter"  # ends the names of stored `scatter`
 
 
@@ -172,15 +148,7 @@ class Samples(Result):
             }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
-        if "dipole_moment" in self.estimators:
-            dipole = self.estimators["dipole_moment"]
-            found["dipole_moment"] = dipole["mean"].tolist()
-            found["dipole_moment_error"] = dipole["error"].tolist()
-        if "forces" in self.estimators:
-            forces = self.estimators["forces"]
-            found["forces"] = forces["mean"].T.tolist()  # a row for each nucleus
-            found["forces_error"] = forces["error"].T.tolist()
-        return found
+        return found | measured.numbers(self.estimators)
 
     def summary(self) -> str:
         """A table for people: every energy with its error bar."""
@@ -199,17 +167,7 @@ class Samples(Result):
             unit = OTHERS[name][0] if name in OTHERS else self.units
             shown = with_error(part.mean, part.error)
             lines.append(f"  {name.replace('_', ' '):<22} {shown} {unit}".rstrip())
-        if "dipole_moment" in self.estimators:
-            dipole = self.estimators["dipole_moment"]
-            shown = map(with_error, dipole["mean"].tolist(), dipole["error"].tolist())
-            lines.append(f"  {'dipole moment':<22} ({', '.join(shown)}) e·bohr")
-        if "forces" in self.estimators:
-            forces = self.estimators["forces"]
-            for i, (mean, error) in enumerate(
-                zip(forces["mean"].T, forces["error"].T, strict=True)
-            ):
-                shown = ", ".join(map(with_error, mean.tolist(), error.tolist()))
-                lines.append(f"  {f'force on nucleus {i + 1}':<22} ({shown}) hartree/bohr")
+        lines += [f"  {what:<22} {told}" for what, told in measured.told(self.estimators).items()]
         variance = self.estimate("variance")
         shown = with_error(variance.mean, variance.error)
         lines += [
@@ -246,16 +204,7 @@ class Samples(Result):
             unit, label = OTHERS.get(name, (self.units, name.replace("_", " ")))
             v[name] = io.Variable(trace, ("block",), unit, label)
         v["weight"] = io.Variable(self.weights, ("block",), "1", "weight of the block")
-        for name, parts in self.estimators.items():
-            for part, values in parts.items():
-                label = f"{name}__{part}"
-                dims = tuple(f"{name}__{dim}" for dim in _dims(part, values.ndim))
-                unit, about = MEASURED.get(name, "1"), part
-                if part == "x":
-                    unit, about = ABSCISSAS.get(name, ("a.u.", "x"))
-                elif part in GRID:
-                    unit = "a.u."
-                v[label] = io.Variable(values, dims, unit, f"{name.replace('_', ' ')}: {about}")
+        v |= measured.variables(self.estimators)
         for name, residuals in self.scatter.items():
             label = f"{name.replace('_', ' ')}: what groups of walkers add to its deviation"
             v[f"{name}__{SCATTER}"] = io.Variable(residuals, ("group",), self.units, label)
@@ -309,10 +258,3 @@ class Samples(Result):
             int(data.attributes["divisor"]) if "divisor" in data.attributes else None,
             scatter,
         )
-
-
-def _dims(part: str, axes: int) -> tuple[str, ...]:
-    """Names of the dimensions of an estimator's array: over x, rows over x, or rows of a grid."""
-    if part in GRID:
-        return GRID[part]
-    return ("x",) if axes == 1 else ("row", "x") if axes == 2 else ("row", "a", "b", "c")[:axes]

@@ -13,9 +13,7 @@ from typing import Any
 import jax
 
 _BEYOND_SPLITS = 2**31
-DIFFUSION, OPTIMIZATION, T_MOVES, FIRST_ENERGIES, STORED_SAMPLES = range(
-    _BEYOND_SPLITS, _BEYOND_SPLITS + 5
-)
+DIFFUSION, OPTIMIZATION, T_MOVES, STORED_SAMPLES = range(_BEYOND_SPLITS, _BEYOND_SPLITS + 4)
 
 
 def seeded(seed: int, stream: int | None = None) -> Any:

@@ -39,12 +39,11 @@ import rich.progress
 from scipy.interpolate import CubicSpline
 
 from zitter import checks, runtime
-from zitter.accuracy import energy_errors
 from zitter.bases import Grid
 from zitter.eigensolvers import LOBPCG, ImaginaryTime
 from zitter.hamiltonian import Hamiltonian
 from zitter.reproduce.report import Report, Row
-from zitter.solve import eigenstates
+from zitter.solve import eigenstates, energy_errors
 from zitter.terms import Coulomb, Harmonic, Kinetic, Model, Potential, discretize
 
 POINTS, SCALED_POINTS = 256, 80

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zitter import io, tables, units
+from zitter import checks, io, tables, units
 from zitter.results.base import Result, coordinate, decoded
 from zitter.stored import Kept
 
@@ -25,13 +26,17 @@ ERRORS = {
 }
 
 
+TWICE, STEP_ERROR = "final_twice_the_step", "step_error_"  # names in files
+
+
 @dataclasses.dataclass(repr=False)
 class Solution(Result):
     """The course of a run: `times`, `observables[name]`, `final`, and `states` if saved.
 
     `info` holds what the numbers are worth and how they were made: method, steps, norm loss, error
     estimate, wall time, device, precision. `basis` and `model` are what the run was about, also
-    after loading.
+    after loading. Where the step was checked, `step_errors[name]` is the error of the last value of
+    an observable by the step size, and `twice` the final state of the run with twice the step.
     """
 
     kind: ClassVar[str] = "evolution"
@@ -47,6 +52,20 @@ class Solution(Result):
     coordinates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     input: str = ""
     kept: Kept = dataclasses.field(default_factory=Kept, compare=False)
+    step_errors: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    twice: Any = None
+
+    def step_error_of(self, function: Callable[[Any], Any]) -> np.ndarray:
+        """The error by the step size of anything made of the final state:
+
+        sol.step_error_of(lambda psi: zt.spectra.ionization_yield(basis, psi))
+        """
+        if self.twice is None:
+            raise checks.InputError(
+                "step_check", "must have been on to know the error of a step, but was not"
+            )
+        change = np.asarray(function(self.final)) - np.asarray(function(self.twice))
+        return self.info["step_error_share"] * np.abs(change)
 
     @property
     def basis(self) -> Any:
@@ -78,6 +97,13 @@ class Solution(Result):
             v[name] = io.Variable(data, (clock, *dims), units, long_name)
         state_dims = tuple(self.axes)
         v["final"] = io.Variable(np.asarray(self.final), state_dims, "a.u.", "final state")
+        if self.twice is not None:
+            about = "final state of the run with twice the step"
+            v[TWICE] = io.Variable(np.asarray(self.twice), state_dims, "a.u.", about)
+        for name, error in self.step_errors.items():
+            dims, units, long_name = self.described[name]
+            about = f"error by the step size of the last {long_name}"
+            v[STEP_ERROR + name] = io.Variable(np.asarray(error), dims, units, about)
         if self.states is not None:
             v["states"] = io.Variable(self.states, ("time", *state_dims), "a.u.", "saved states")
         attributes = {"kind": self.kind, "info": self.info, "input": self.input}
@@ -87,7 +113,8 @@ class Solution(Result):
     def from_dataset(cls, data: io.Dataset) -> Solution:
         v = data.variables
         axes = {d: v[d].data for d in v["final"].dims if d in v}
-        known = {"time", "final", "states", *axes}
+        errors = {name for name in v if name.startswith(STEP_ERROR)}
+        known = {"time", "final", "states", TWICE, *axes, *errors}
         observables, described, sparse, coordinates = {}, {}, {}, {}
         for name, item in v.items():
             if name in known or item.dims[:1] == (name,):
@@ -112,16 +139,20 @@ class Solution(Result):
             coordinates,
             str(data.attributes.get("input", "")),
             Kept.of_file(data, info),
+            {name.removeprefix(STEP_ERROR): v[name].data for name in errors},
+            v[TWICE].data if TWICE in v else None,
         )
 
     def numbers(self) -> dict[str, Any]:
+        known = self.step_errors
         few = {n: d for n, d in self.observables.items() if np.size(d[-1]) <= tables.MOST_VALUES}
         return {
             "kind": self.kind,
             "time": self.times[-1],
             "records": len(self.times),
             "final": {name: data[-1] for name, data in few.items()},
-            "errors": {key: self.info[key] for key in ERRORS if key in self.info},
+            "errors": {key: self.info[key] for key in ERRORS if key in self.info}
+            | {f"{name}_step_error": self.step_errors[name] for name in few if name in known},
             "info": self.info,
         }
 
@@ -140,17 +171,25 @@ class Solution(Result):
 
     def _course(self) -> Table:
         grid = tables.columns("observable", "first", "last")
+        if self.step_errors:
+            grid.add_column("error by the step", justify="right")
         for column in ("smallest", "largest", "unit"):
             grid.add_column(column, justify="left" if column == "unit" else "right")
         for name, data in self.observables.items():
             unit = self.described[name][1]
             if np.size(data[-1]) > tables.MOST_VALUES:
-                grid.add_row(name, f"array {'×'.join(map(str, data.shape))}", "", "", "", unit)
+                empty = [""] * (4 if self.step_errors else 3)
+                grid.add_row(name, f"array {'×'.join(map(str, data.shape))}", *empty, unit)
                 continue
+            errors = np.ravel(self.step_errors.get(name, []))
             for i, column in enumerate(data.reshape(len(data), -1).T):
-                values = [column[0], column[-1], np.min(column), np.max(column)]
+                values = [
+                    f"{v:.8g}" for v in (column[0], column[-1], np.min(column), np.max(column))
+                ]
+                if self.step_errors:
+                    values.insert(2, f"{errors[i]:.1e}" if i < len(errors) else "")
                 label = name if data.ndim == 1 else f"{name} {i}"
-                grid.add_row(label, *(f"{v:.8g}" for v in values), unit)
+                grid.add_row(label, *values, unit)
         return grid
 
     def __repr__(self) -> str:

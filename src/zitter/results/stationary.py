@@ -12,7 +12,12 @@ from zitter.results.base import Result, coordinate, decoded
 from zitter.stored import Kept
 
 # Entries of `info` with one value for each state.
-ERRORS = {"error_bounds": "solver error", "box_errors": "error by the box"}
+ERRORS = {
+    "error_bounds": "solver error",
+    "box_errors": "error by the box",
+    "basis_errors": "error by the basis",
+    "energy_errors": "in all",
+}
 
 
 @dataclasses.dataclass(repr=False)
@@ -77,12 +82,13 @@ class Eigenstates(Result):
             "kind": self.kind,
             "energies": self.energies,
             "residuals": self.residuals,
+            **{key: self.info[key] for key in ERRORS if key in self.info},
             "info": self.info,
         }
 
     def summary(self) -> str:
         grid = tables.columns("state", "energy (hartree)", "energy (eV)", "residual")
-        errors = {title: self.info[key] for key, title in ERRORS.items() if key in self.info}
+        errors = self._errors()
         for title in errors:
             grid.add_column(title, justify="right")
         for n, (energy, residual) in enumerate(zip(self.energies, self.residuals, strict=True)):
@@ -93,9 +99,20 @@ class Eigenstates(Result):
             how.add_row(key.replace("_", " "), value)
         return tables.rendered(f"{len(self.energies)} stationary states", grid, how)
 
+    def _errors(self) -> dict[str, list[float]]:
+        """Columns with one error for each state, by their titles."""
+        titles = dict(ERRORS)
+        if "basis_errors" in self.info:  # named after what was varied: the spacing, the splines
+            titles["basis_errors"] = f"error by the {self.info['basis_check']}"
+        return {title: self.info[key] for key, title in titles.items() if key in self.info}
+
     def __repr__(self) -> str:
         lines = [f"Eigenstates: {len(self.energies)} states", "  n   energy (hartree)     residual"]
+        known = self.info.get("energy_errors")
+        lines[1] += "    error in all" if known else ""
         for n, (e, r) in enumerate(zip(self.energies, self.residuals, strict=True)):
-            lines.append(f"  {n:<3} {e:<20.12g} {r:.1e}")
+            lines.append(
+                f"  {n:<3} {e:<20.12g} {r:.1e}" + (f"     {known[n]:.1e}" if known else "")
+            )
         lines += [f"  {key:<18} {value}" for key, value in tables.facts(self.info).items()]
         return "\n".join(lines)

@@ -1,6 +1,7 @@
 """The verbs: `evolve` carries a state through time, `eigenstates` finds stationary ones."""
 
+from zitter.solve.accuracy import EnergyErrors
 from zitter.solve.evolution import Plan, evolve, prepare
-from zitter.solve.stationary import eigenstates
+from zitter.solve.stationary import eigenstates, energy_errors
 
-__all__ = ["Plan", "eigenstates", "evolve", "prepare"]
+__all__ = ["EnergyErrors", "Plan", "eigenstates", "energy_errors", "evolve", "prepare"]

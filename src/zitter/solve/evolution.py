@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.results import Eigenstates, Solution
-from zitter.solve import course, guards, requests
+from zitter.solve import course, guards, requests, watching
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
@@ -177,7 +176,7 @@ class Plan:
             edges.report(context.edges, ends[-1].psi, ends[-1].reached)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
-        watcher = _Watcher(context, self.H, outside, psi)
+        watcher = watching.Watcher(context, self.H, outside, psi)
         finish = (lambda state: course.advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
             course.record,
@@ -197,37 +196,44 @@ class Plan:
             axis=loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
         )
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
-        checked = self._step_error(given, context.H.basis.join(ends[-1].psi))
+        twice = self._checking_run(given)
         norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
-        info = _info(context, ends[-1], self.steps, norms, time.perf_counter() - started) | checked
+        seconds = time.perf_counter() - started
+        info = watching.facts(context, ends[-1], self.steps, norms, seconds)
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
         guards.warn_of_lost_norm(context.H, *norms, ends[-1].absorbed)
-        self.warn_of_steps([info])
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
-        return self._assemble(ends, outcome.records, sparse, info)
+        solution = self._assemble(ends, outcome.records, sparse, info)
+        if twice is not None:
+            self.compare(solution, twice)
+        self.warn_of_steps([solution.info])
+        return solution
 
     def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
         """Its signature does not know of the mesh, which may change when a run is continued."""
-        if folder is None or isinstance(folder, loop.Checkpoint):
+        if folder is None:
+            return None
+        basis = self.context.H.basis
+        if isinstance(folder, loop.Checkpoint):
+            folder.order = basis
             return folder
         method = self.context.propagator.bare()
         same = dataclasses.replace(
             self.context, propagator=method, H=self.H, observables=self.undivided
         )
-        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same))
+        return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same), basis)
 
-    def _step_error(self, psi: jax.Array, final: jax.Array) -> dict[str, float]:
+    def _checking_run(self, psi: jax.Array) -> Solution | None:
         coarse = self.coarse()
         if coarse is None:
-            return {}
+            return None
         try:
             with guards.silence():
-                other = coarse.run(psi).final
+                return coarse.run(psi)
         except checks.RunError:  # the run itself is done: keep it, unchecked
-            return {}
-        return self.step_error(coarse, other, final)
+            return None
 
     def coarse(self) -> Plan | None:
         """The run with twice the step that checks this one; None where there is none."""
@@ -235,17 +241,28 @@ class Plan:
             return None
         span, dt = tuple(self.times[[0, -1]]), 2 * self.context.dt
         try:
-            return prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
+            plan = prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
         except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
             return None
+        inside = tuple(o for o in self.observables if requests.in_loop(o))
+        context = dataclasses.replace(plan.context, observables=self.context.observables)
+        return dataclasses.replace(
+            plan, context=context, observables=inside, undivided=self.undivided
+        )
 
-    def step_error(self, coarse: Plan, other: Any, final: Any) -> dict[str, float]:
-        """‖ψ_Δt − ψ_{rΔt}‖/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate."""
+    def compare(self, solution: Solution, twice: Solution) -> None:
+        """|X_Δt − X_{rΔt}|/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate, of ψ
+        and of what was measured on it in the end."""
         assert self.checked_with is not None
-        ratio = float(coarse.context.dt / self.context.dt)
-        order = self.checked_with.convergence_order(self.H)
-        distance = float(self.H.basis.norm(other - final))
-        return {"step_error": distance / (ratio**order - 1)}
+        ratio = twice.info["dt"] / solution.info["dt"]
+        share = 1 / (ratio ** self.checked_with.convergence_order(self.H) - 1)
+        distance = float(self.H.basis.norm(jnp.asarray(twice.final) - jnp.asarray(solution.final)))
+        solution.info |= {"step_error": share * distance, "step_error_share": share}
+        solution.twice = runtime.to_host(twice.final)
+        solution.step_errors = {
+            name: share * np.abs(data[-1] - solution.observables[name][-1])
+            for name, data in twice.observables.items()
+        }
 
     def warn_of_steps(self, infos: Sequence[dict[str, Any]]) -> None:
         """Of the worst of several runs of this form, where its steps were too long."""
@@ -264,7 +281,7 @@ class Plan:
         Nothing is said of the edges: `info` has the populations there.
         """
         norms = float(seen["before"]), float(seen["after"])
-        info = _info(self.context, ends[-1], self.steps, norms, seconds)
+        info = watching.facts(self.context, ends[-1], self.steps, norms, seconds)
         info |= {name: float(value) for name, value in seen["reached"].items()}
         return self._assemble(ends, recorded, {}, info, seen["lasts"])
 
@@ -319,50 +336,3 @@ class Plan:
         context = self.context
         state = course.begin(context, context.H.basis.divide(psi))
         return self.program.seconds(context, state, self.records)
-
-
-class _Watcher:
-    """The host's part of a run: guards, and observables that are not due at each record."""
-
-    def __init__(self, context, H, observables, psi):
-        self.context = context
-        self.H = H  # undivided, for what is measured on the host
-        self.observables = observables
-        self.interval = math.gcd(*(o.every for o in observables)) if observables else None
-        self.norm = float(context.H.basis.norm(psi))
-
-    def guard(self, state: State, done: int) -> str | None:
-        norm = float(self.context.H.basis.norm(state.psi))
-        return course.problem(self.context, state, self.norm, norm)
-
-    def visit(self, state: State, done: int) -> dict[str, Any]:
-        t = float(self.context.start + state.steps * self.context.dt)
-        seen: dict[str, Any] = {}
-        for o in self.observables:
-            if done % o.every == 0:
-                if o.on_host:
-                    psi = self.context.H.basis.join(state.psi)
-                    value = o.evaluate(self.H, jnp.asarray(psi), t)
-                else:
-                    value = course.measure_compiled(self.context, (o,), state)[o.name]
-                seen |= {o.name: value, f"time_{o.name}": t}
-        return seen
-
-
-def _info(
-    context: Context, state: State, steps: int, norms: tuple[float, float], seconds: float
-) -> dict[str, Any]:
-    report = context.propagator.report(state.memory)
-    return {
-        "propagator": type(context.propagator).__name__,
-        "steps": steps,
-        "dt": float(context.dt),
-        "norm_loss": norms[0] ** 2 - norms[1] ** 2,
-        **({} if state.absorbed is None else {"absorbed": float(state.absorbed)}),
-        **{
-            key: v if isinstance(v, int) else float(v) for key, v in report.items() if v is not None
-        },
-        "seconds": seconds,
-        **runtime.describe(state.psi.dtype),
-        **runtime.describe_shares(context.propagator.shares(context.H)),
-    }

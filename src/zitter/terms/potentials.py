@@ -22,11 +22,14 @@ from zitter.terms.singularity import (
     SINGULARITIES,
     Singularity,
     cell_average,
+    core_diameter,
     cut,
     regularized,
     square_average,
 )
 from zitter.terms.trajectories import Trajectory
+
+OVERLAPPING_ORDER = 2  # of the spacing, where nuclei share their cores
 
 
 class OneBody(Term):
@@ -255,8 +258,15 @@ class Coulomb(Centers):
         return pieces
 
     def lattice_order(self, basis: Basis) -> int:
-        """1 where a pole is sampled as it is."""
-        return SMOOTH_ORDER if self.singularity == "regularized" else 1
+        """1 where a pole is sampled as it is, 2 where smooth cores overlap: each is made for −Z/r
+        around it, and in the core of another one it scatters otherwise."""
+        if self.singularity != "regularized":
+            return 1
+        positions = self.positions(basis.dimension)
+        apart = np.linalg.norm(positions[:, None] - positions, axis=-1)
+        apart = apart[~np.eye(len(positions), dtype=bool)]
+        overlap = np.any(apart < core_diameter(max(basis.lattice or (0.0,))))
+        return OVERLAPPING_ORDER if overlap else SMOOTH_ORDER
 
     def central(self, r):
         return -jnp.squeeze(self.Z) / r

@@ -69,6 +69,11 @@ def regularized(
     return charge * alpha * (core * jnp.exp(-square) - smeared)
 
 
+def core_diameter(spacing: float) -> float:
+    """Across which a smooth core differs from −Z/r by more than some per cent."""
+    return 3.0 * spacing / CORE_WIDTH
+
+
 def square_average(charge: Any, distance_squared: jax.Array, spacing: float) -> jax.Array:
     """−Z/r in the plane, and at the nucleus its mean over a square of this side."""
     inside = distance_squared < (0.5 * spacing) ** 2

@@ -209,6 +209,10 @@ class Grid(Basis):
     def rescaled(self, factor: float) -> Grid:
         return scaling.scaled_grid(self, factor)
 
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        others = (self.rescaled(factor) for factor in scaling.COARSER)
+        return {"spacing": tuple(o for o in others if o.shape != self.shape)}
+
 
 def _per_axis(key, value, ndim, check) -> tuple[float, ...]:
     values = [value] * ndim if np.ndim(value) == 0 else list(value)

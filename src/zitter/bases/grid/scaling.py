@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from zitter.bases.grid.basis import Grid
 
 
+COARSER = (1.15, 4 / 3)  # the spacings that levels are compared with
+
+
 def scaled_grid(grid: Grid, factor: float) -> Grid:
     """The same box with about `factor` times the spacing along each axis."""
     edge = 0 if grid.boundary == "periodic" else 1

@@ -23,6 +23,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
@@ -31,7 +32,9 @@ from zitter.bases.edges import Edge
 from zitter.bases.places import Places
 from zitter.bases.prolate import implicit, matrices, pictures, sizes, states
 from zitter.bases.prolate.coordinates import Layout, kept, layout
+from zitter.bases.prolate.divided import DividedProlate
 from zitter.bases.prolate.edges import LastEta, OuterWall
+from zitter.bases.prolate.elements import Elements
 from zitter.bases.prolate.operators import Momentum, Separable
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -177,19 +180,21 @@ class ProlateSpheroidal(Basis):
         return Separable(self.scale, 0.5 * a * along, 0.5 * a * across).scaled(1 / mass)
 
     def position(self, unit: Any) -> Operator:
-        along = self._along_z(unit, "the position across the axis")
+        along = self.share_of_z(unit, "position")
         return self.multiply(along * self._cylindrical()[1])
 
     def momentum(self, unit: Any, order: Any = "spectral") -> Operator:
-        along = self._along_z(unit, "the momentum across the axis")
+        along = self.share_of_z(unit, "momentum")
         a, nodes = 0.5 * self.R, self.layout
         parts = (matrices.derivative(axis, self.m) for axis in (nodes.xi, nodes.eta))
         xi, eta = (along * a**2 * part for part in parts)
-        return Momentum(self.scale, xi, eta[0], (nodes.kept_xi, nodes.kept_eta))
+        return Momentum(self.scale, xi, eta[0], (nodes.kept_xi[:, None], nodes.kept_eta))
 
-    def _along_z(self, unit: Any, what: str) -> float:
+    def share_of_z(self, unit: Any, what: str) -> float:
+        """The component along z of a direction that has no other."""
         if np.any(np.abs(np.asarray(unit)[:2]) > 1e-12):
-            raise Refused(self, what, "it leads from one m to others; take z, as for light")
+            advice = "it leads from one m to others; take z, as for light"
+            raise Refused(self, f"the {what} across the axis", advice)
         return float(np.asarray(unit)[2])
 
     @property
@@ -252,9 +257,11 @@ class ProlateSpheroidal(Basis):
         """The corners at the nuclei hold energies of hundreds or thousands of hartree."""
         return True
 
-    def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
+    def separate(
+        self, operator: Operator, layout: Elements | None = None
+    ) -> tuple[Operator | None, Operator | None]:
         size = (len(self.elements) - 1, self.nodes)
-        return implicit.separate(operator, self.scale, size)
+        return implicit.separate(operator, self.scale, size, layout)
 
     def resolvents(self, operator: Operator) -> Resolvents:
         if not isinstance(operator, Separable):
@@ -263,6 +270,22 @@ class ProlateSpheroidal(Basis):
         return implicit.Spheroidal(operator, (jnp.asarray(xi), jnp.asarray(eta)))
 
     # Stationary states.
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        found: dict[str, tuple[Basis, ...]] = {}
+        if self.nodes > 5:
+            found["nodes"] = (self._with(nodes=self.nodes - 2),)
+        if self.eta > 5 + abs(self.m):
+            found["eta"] = (self._with(eta=self.eta - 2),)
+        if self.scaling is not None:
+            turned = ExteriorScaling(self.scaling.radius, 0.8 * self.scaling.angle)
+            found["angle"] = (self._with(scaling=turned),)
+        return found
+
+    def _with(self, **changes: Any) -> ProlateSpheroidal:
+        names = ("rmax", "elements", "nodes", "eta", "scaling")
+        same: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return ProlateSpheroidal(self.R, self.m, **(same | changes))
 
     def stationary(
         self, operator: Operator, n: int, near: float | None
@@ -282,19 +305,11 @@ class ProlateSpheroidal(Basis):
     # Measuring and showing.
 
     def evaluate(self, psi: jax.Array, x: Any, y: Any, z: Any) -> Any:
-        x, y, z = np.broadcast_arrays(*(np.asarray(c, float) for c in (x, y, z)))
-        table = pictures.interpolation(self, np.hypot(x, y).reshape(-1), z.reshape(-1))
-        found = pictures.values_at(jnp.asarray(self.scale) * psi, table, len(self.elements) - 1)
-        found = found.reshape(x.shape) / np.sqrt(2 * np.pi)
-        return found * np.exp(1j * self.m * np.arctan2(y, x)) if self.m else found
+        return pictures.evaluate(self, jnp.asarray(self.scale) * psi, x, y, z)
 
     def density(self, psi: jax.Array) -> jax.Array:
         """|ψ|² in the plane of x and z, through the nuclei."""
-        half, z = pictures.plane_points(self.R, self.rmax), self.density_axes()["z"]
-        rho, along = np.meshgrid(half, z, indexing="ij")
-        values = self.evaluate(psi, rho, 0.0, along)
-        density = jnp.abs(values) ** 2
-        return jnp.concatenate([density[:0:-1], density])
+        return pictures.density(self, jnp.asarray(self.scale) * psi)
 
     def density_axes(self) -> dict[str, np.ndarray]:
         half = pictures.plane_points(self.R, self.rmax)
@@ -310,6 +325,15 @@ class ProlateSpheroidal(Basis):
         if open_end and not self.complex_scaled:
             found.append(OuterWall(self._distance(), self.rmax))
         return tuple(found)
+
+    # Devices.
+
+    @property
+    def mesh_axes(self) -> tuple[str, ...]:
+        return ("space",)
+
+    def divided(self, mesh: Mesh) -> DividedProlate:
+        return DividedProlate(self, Elements(self.shape, mesh, nodes=self.nodes - 1))
 
     def __repr__(self) -> str:
         turned = "" if self.scaling is None else f", scaled beyond {self.scaling.radius:g}"

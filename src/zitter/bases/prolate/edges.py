@@ -18,16 +18,16 @@ LAST = 2  # Legendre polynomials counted as the last: one of each parity
 class OuterWall(Edge):
     """The last 5 % of the box."""
 
-    beyond: jax.Array
+    beyond: jax.Array  # which rows, as a column
     rmax: float = eqx.field(static=True)
     name: ClassVar[str] = "wall_population"
     throughout: ClassVar[bool] = False
 
     def __init__(self, distance: np.ndarray, rmax: float):
-        self.beyond, self.rmax = jnp.asarray(distance > EDGE * rmax), rmax
+        self.beyond, self.rmax = jnp.asarray(distance > EDGE * rmax)[:, None], rmax
 
     def population(self, psi: Any) -> jax.Array:
-        return jnp.sum(jnp.where(self.beyond[:, None], jnp.abs(psi) ** 2, 0.0))
+        return jnp.sum(jnp.where(self.beyond, jnp.abs(psi) ** 2, 0.0))
 
     def sentence(self, population: float, limit: float) -> str:
         return (
@@ -41,7 +41,7 @@ class LastEta(Edge):
 
     projection: jax.Array  # from values b at the nodes, (N_η, 2)
     scale: jax.Array
-    mean: jax.Array  # of the volume factor over η
+    mean: jax.Array  # of the volume factor over η, as a column
     name: ClassVar[str] = "last_eta_population"
     throughout: ClassVar[bool] = True
 
@@ -55,11 +55,11 @@ class LastEta(Edge):
         self.scale = jnp.asarray(scale)
         # The square of a high polynomial is spread evenly over the angle, where 1−η² is ½.
         share = 1.0 if np.all(roots == 1) else 0.5
-        self.mean = share * jnp.mean(jnp.abs(self.scale) ** -2.0, axis=1)
+        self.mean = share * jnp.mean(jnp.abs(self.scale) ** -2.0, axis=1, keepdims=True)
 
     def population(self, psi: Any) -> jax.Array:
         last = (self.scale * psi) @ self.projection
-        return jnp.sum(self.mean[:, None] * jnp.abs(last) ** 2)
+        return jnp.sum(self.mean * jnp.abs(last) ** 2)
 
     def sentence(self, population: float, limit: float) -> str:
         return (

@@ -5,7 +5,8 @@
 B_z is diagonalized once, B_z = W β W⁻¹ (W⁻¹ and not Wᵀ: for equal charges B_z is close to pairwise
 degenerate, and WᵀW is not one). What is left is one system A_z + β_k along ξ for each k. Nodes
 inside an element meet other elements only through the joints: they are eliminated, the joints are
-solved for, and the nodes inside follow.
+solved for, and the nodes inside follow. On many devices each has the factors of its own elements
+and its rows of the inverse among the joints, and a number for each joint and k goes to all.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from zitter import checks
+from zitter.bases.prolate.elements import Elements, later, sooner
 from zitter.bases.prolate.operators import Separable
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
@@ -29,19 +32,24 @@ ROUNDING = 1e-14  # … and, of the largest V/D², that of the separation
 
 
 def separate(
-    operator: Operator, scale: np.ndarray, size: tuple[int, int]
+    operator: Operator, scale: np.ndarray, size: tuple[int, int], layout: Elements | None = None
 ) -> tuple[Separable | None, Operator | None]:
-    """(kinetic energy with all of V that separates, the rest); `size` = (elements, their nodes)."""
+    """(kinetic energy with all of V that separates, the rest); `size` = (elements, their nodes).
+
+    `scale` is that of the whole basis, on which potentials of many devices are separated as well.
+    """
+    spread = lambda part: part if layout is None else part.divided(layout)  # noqa: E731
     known = [part for part in parts_of(operator) if isinstance(part, Separable)]
     rest = [part for part in parts_of(operator) if not isinstance(part, Separable | Diagonal)]
     for part in parts_of(operator):
         if isinstance(part, Diagonal):
-            p, q, left = separated(part.full(), scale)
+            values = part.full() if layout is None else layout.join(part.full())
+            p, q, left = separated(values, scale)
             # On the diagonal of each element, whose last node is counted in the next.
             along = jnp.pad(p.reshape(size[0], -1), ((0, 0), (0, 1)))[:, :, None] * np.eye(size[1])
-            known.append(Separable(scale, along, jnp.diag(q)))
+            known.append(spread(Separable(scale, along, jnp.diag(q))))
             if checks.is_traced(left) or np.any(left):
-                rest.append(Diagonal(left, part.shape))
+                rest.append(spread(Diagonal(left, scale.shape)))
     found = add(known) if known else None
     assert found is None or isinstance(found, Separable)
     return found, add(rest) if rest else None
@@ -80,12 +88,23 @@ class Spheroidal(Resolvents):
     def at(self, z: Any) -> Solver:
         precision = jnp.promote_types(jnp.asarray(z).dtype, jnp.complex64)
         z = jnp.asarray(z, jnp.complex128)  # factors are made once: digits are cheap here
-        eta = jnp.diag(self.weights[1]) + z * self.operator.eta
+        operator, layout = self.operator, self.operator.layout
+        eta = jnp.diag(self.weights[1]) + z * operator.eta
         values, vectors = jnp.linalg.eig(eta)
-        place = np.arange(self.operator.xi.shape[1] - 1)
-        xi = (z * self.operator.xi).at[:, place, place].add(self.weights[0])
-        inside = jax.vmap(_condensed, in_axes=(None, 0))(xi, values)
-        factors = (1 / self.operator.scale, vectors.T, jnp.linalg.inv(vectors).T, inside)
+        place = np.arange(operator.xi.shape[1] - 1)
+
+        def condensed(xi, weights, z, values, _=()):
+            xi = (z * xi).at[:, place, place].add(weights)
+            return jax.vmap(lambda shift: _condensed(xi, shift, layout))(values)
+
+        if layout is None:
+            inside = condensed(operator.xi, self.weights[0], z, values)
+        else:
+            by_k = PartitionSpec(None, layout.axis)
+            given = (operator.xi, self.weights[0])
+            inside = layout.over(condensed, by_k, given, (z, values))
+        scale = jnp.where(operator.scale == 0, 0, 1 / operator.scale)  # nothing in the padding
+        factors = (scale, vectors.T, jnp.linalg.inv(vectors).T, inside, layout)
         return jax.tree.map(lambda x: x.astype(precision), _Factors(*factors))
 
 
@@ -97,20 +116,20 @@ class _Condensed(eqx.Module):
     right: jax.Array  # … inside the element before it
     joints: jax.Array  # the inverse among the joints, (elements, elements)
 
-    def solve(self, image: jax.Array) -> jax.Array:
+    def solve(self, image: jax.Array, layout: Elements | None) -> jax.Array:
         rows = image.reshape(len(self.left), -1)
         inner = rows[:, 1:]
         # The matrix is symmetric: what joints do inside, the inside does to joints.
         pull = jnp.sum(self.right * inner, axis=1)
-        joint = rows[:, 0] - jnp.sum(self.left * inner, axis=1) - _later(pull)
-        joint = self.joints @ joint
-        following = jnp.append(joint[1:], 0)
+        joint = rows[:, 0] - jnp.sum(self.left * inner, axis=1) - later(pull, layout)
+        joint = self.joints @ (joint if layout is None else layout.gathered(joint))
+        following = sooner(joint, layout)
         inner = jnp.einsum("eij,ej->ei", self.inverse, inner)
         inner = inner - self.left * joint[:, None] - self.right * following[:, None]
         return jnp.concatenate([joint[:, None], inner], axis=1).reshape(-1)
 
 
-def _condensed(blocks: jax.Array, shift: jax.Array) -> _Condensed:
+def _condensed(blocks: jax.Array, shift: jax.Array, layout: Elements | None) -> _Condensed:
     """Factors of the matrix with these element blocks plus a number."""
     n = blocks.shape[1]
     inverse = jax.vmap(_inverse)(blocks[:, 1:-1, 1:-1] + shift * jnp.eye(n - 2))
@@ -118,9 +137,19 @@ def _condensed(blocks: jax.Array, shift: jax.Array) -> _Condensed:
     right = jnp.einsum("eij,ej->ei", inverse, blocks[:, 1:-1, -1])
     own = blocks[:, 0, 0] - jnp.sum(blocks[:, 0, 1:-1] * left, axis=1) + shift
     before = blocks[:, -1, -1] - jnp.sum(blocks[:, -1, 1:-1] * right, axis=1)
-    coupling = (blocks[:, 0, -1] - jnp.sum(blocks[:, 0, 1:-1] * right, axis=1))[:-1]
-    matrix = jnp.diag(own + _later(before)) + jnp.diag(coupling, 1) + jnp.diag(coupling, -1)
-    return _Condensed(inverse, left, right, _inverse(matrix))
+    coupling = blocks[:, 0, -1] - jnp.sum(blocks[:, 0, 1:-1] * right, axis=1)
+    ties = (own + later(before, layout), coupling)
+    ties = ties if layout is None else map(layout.gathered, ties)
+    joints = _inverse(_tridiagonal(*ties))
+    if layout is None:
+        return _Condensed(inverse, left, right, joints)
+    factors = _Condensed(inverse, left, right, layout.own(joints))
+    return jax.tree.map(layout.zero_outside, factors)
+
+
+def _tridiagonal(own: jax.Array, coupling: jax.Array) -> jax.Array:
+    """Among the joints; what the last element has is a coupling to the wall."""
+    return jnp.diag(own) + jnp.diag(coupling[:-1], 1) + jnp.diag(coupling[:-1], -1)
 
 
 def _inverse(matrix: jax.Array) -> jax.Array:
@@ -139,18 +168,22 @@ def _inverse(matrix: jax.Array) -> jax.Array:
     return 2 * found - found @ (matrix @ found)
 
 
-def _later(values: jax.Array) -> jax.Array:
-    """What one element gives to the joint at its end, at the place of that joint."""
-    return jnp.concatenate([jnp.zeros_like(values[:1]), values[:-1]])
-
-
 class _Factors(Solver):
     scale: jax.Array  # 1/D
     vectors: jax.Array  # Wᵀ
     inverse: jax.Array  # W⁻ᵀ
     inside: _Condensed  # one for each k
+    layout: Elements | None
 
     def solve(self, image: jax.Array) -> jax.Array:
-        columns = ((self.scale * image) @ self.inverse).T
-        solved = jax.vmap(_Condensed.solve)(self.inside, columns)
-        return self.scale * (solved.T @ self.vectors)
+        layout = self.layout
+
+        def solved(scale, image, vectors, inverse, inside):
+            columns = ((scale * image) @ inverse).T
+            rows = jax.vmap(lambda one, column: one.solve(column, layout))(inside, columns)
+            return scale * (rows.T @ vectors)
+
+        mine, shared = (self.scale, image), (self.vectors, self.inverse)
+        if layout is None:
+            return solved(*mine, *shared, self.inside)
+        return layout.over(solved, PartitionSpec(layout.axis), mine, shared, self.inside)

@@ -4,20 +4,25 @@
     momentum         Oc = −i D∘[(A(D∘c))∘η + ξ∘((D∘c)Bᵀ)],   A, B antisymmetric
 
 The matrix of size N_ξN_η is never formed. A is stored by elements, whose last node is the first of
-the next; complex states meet real matrices as twice as many real columns.
+the next; complex states meet real matrices as twice as many real columns. On many devices each has
+some elements of A, with D = 0 in the padding.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
+from jax.sharding import PartitionSpec
 
+from zitter.bases.prolate.elements import Elements, later, sooner
 from zitter.bases.prolate.matrices import dense
-from zitter.linalg.base import Operator, real_like
+from zitter.linalg.base import Operator, Unsupported, real_like
+from zitter.linalg.layouts import Layout
 
 ROUNDS = 24  # of the power iteration behind `bounds`; 1 % above the largest eigenvalue by then
 
@@ -28,9 +33,11 @@ class Separable(Operator):
     scale: jax.Array
     xi: jax.Array
     eta: jax.Array
+    layout: Elements | None
 
-    def __init__(self, scale: Any, xi: Any, eta: Any):
+    def __init__(self, scale: Any, xi: Any, eta: Any, layout: Elements | None = None):
         self.scale, self.xi, self.eta = jnp.asarray(scale), jnp.asarray(xi), jnp.asarray(eta)
+        self.layout = layout
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,29 +55,34 @@ class Separable(Operator):
 
     def _scaled_sum(self, psi: jax.Array) -> jax.Array:
         """For states as (N_ξ, planes, N_η)."""
-        scale = self.scale[:, None]
-        b = scale * psi
-        return scale * (along_xi(self.xi, b) + along_eta(self.eta, b))
+        return scaled_sum(self.scale, self.xi, self.eta, None, psi, self.layout)
 
     def scaled(self, factor: Any) -> Separable:
         factor = real_like(factor, self.scale)
-        return Separable(self.scale, factor * self.xi, factor * self.eta)
+        return Separable(self.scale, factor * self.xi, factor * self.eta, self.layout)
 
     def merged(self, other: Operator) -> Separable | None:
         if isinstance(other, Separable):
-            return Separable(self.scale, self.xi + other.xi, self.eta + other.eta)
+            return Separable(self.scale, self.xi + other.xi, self.eta + other.eta, self.layout)
         return None
+
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Elements):
+            return Operator.divided(self, layout)
+        return Separable(layout.divide(self.scale), layout.divide_matrix(self.xi), self.eta, layout)
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
         """From above by |O| and a positive vector; from below by the eigenvalues of A and B, since
         ⟨c|O|c⟩ = ⟨b|A⊗1 + 1⊗B|b⟩ with |b|² ≤ |c|² max D²."""
-        high = largest(jnp.abs(self.scale), jnp.abs(self.xi), jnp.abs(self.eta))
-        matrix = jnp.real(by_elements(self.xi))
+        high = largest(self.scale, self.xi, self.eta, None, self.layout)
+        there = slice(None if self.layout is None else self.layout.count)
+        matrix = jnp.real(by_elements(self.xi[there]))
         lowest = [jnp.linalg.eigvalsh(m)[0] for m in (matrix, jnp.real(self.eta))]
         low = jnp.minimum(lowest[0] + lowest[1], 0.0) * jnp.max(jnp.abs(self.scale)) ** 2
         return jnp.maximum(low, -high), high
 
     def as_sparse(self) -> Any:
+        _require_one_device(self.layout)
         xi, eta = sparse.csr_array(dense(np.asarray(self.xi))), np.asarray(self.eta)
         inner = sparse.kron(xi, sparse.identity(len(self.eta)))
         inner = inner + sparse.kron(sparse.identity(self.shape[0]), eta)
@@ -85,11 +97,20 @@ class Momentum(Operator):
     scale: jax.Array
     xi: jax.Array
     eta: jax.Array
-    nodes: tuple[jax.Array, jax.Array]
+    nodes: tuple[jax.Array, jax.Array]  # as column and row
+    layout: Elements | None
 
-    def __init__(self, scale: Any, xi: Any, eta: Any, nodes: tuple[Any, Any]):
+    def __init__(
+        self,
+        scale: Any,
+        xi: Any,
+        eta: Any,
+        nodes: tuple[Any, Any],
+        layout: Elements | None = None,
+    ):
         self.scale, self.xi, self.eta = jnp.asarray(scale), jnp.asarray(xi), jnp.asarray(eta)
         self.nodes = (jnp.asarray(nodes[0]), jnp.asarray(nodes[1]))
+        self.layout = layout
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,39 +136,73 @@ class Momentum(Operator):
         return jax.lax.complex(slope[:, 1], -slope[:, 0])
 
     def _slope(self, psi: jax.Array) -> jax.Array:
-        scale, (xi, eta) = self.scale[:, None], self.nodes
-        b = scale * psi
-        return scale * (along_xi(self.xi, b) * eta + xi[:, None, None] * along_eta(self.eta, b))
+        return scaled_sum(self.scale, self.xi, self.eta, self.nodes, psi, self.layout)
 
     def scaled(self, factor: Any) -> Momentum:
         factor = real_like(factor, self.scale)
-        return Momentum(self.scale, factor * self.xi, factor * self.eta, self.nodes)
+        return Momentum(self.scale, factor * self.xi, factor * self.eta, self.nodes, self.layout)
 
     def merged(self, other: Operator) -> Momentum | None:
         if isinstance(other, Momentum):
-            return Momentum(self.scale, self.xi + other.xi, self.eta + other.eta, self.nodes)
+            xi, eta = self.xi + other.xi, self.eta + other.eta
+            return Momentum(self.scale, xi, eta, self.nodes, self.layout)
         return None
 
+    def divided(self, layout: Layout) -> Operator:
+        if not isinstance(layout, Elements):
+            return Operator.divided(self, layout)
+        nodes = (layout.divide(self.nodes[0]), self.nodes[1])
+        return Momentum(
+            layout.divide(self.scale), layout.divide_matrix(self.xi), self.eta, nodes, layout
+        )
+
     def bounds(self) -> tuple[jax.Array, jax.Array]:
-        nodes = (jnp.abs(self.nodes[0]), jnp.abs(self.nodes[1]))
-        high = largest(jnp.abs(self.scale), jnp.abs(self.xi), jnp.abs(self.eta), nodes)
+        high = largest(self.scale, self.xi, self.eta, self.nodes, self.layout)
         return -high, high
 
     def as_sparse(self) -> Any:
-        xi, eta = (np.asarray(x) for x in self.nodes)
+        _require_one_device(self.layout)
+        xi, eta = (np.asarray(x).reshape(-1) for x in self.nodes)
         along = sparse.kron(sparse.csr_array(dense(np.asarray(self.xi))), sparse.diags_array(eta))
         along = along + sparse.kron(sparse.diags_array(xi), np.asarray(self.eta))
         scale = sparse.diags_array(np.asarray(self.scale).reshape(-1))
         return -1j * (scale @ along @ scale)
 
 
-def along_xi(blocks: jax.Array, b: jax.Array) -> jax.Array:
+def _require_one_device(layout: Elements | None) -> None:
+    if layout is not None:
+        raise Unsupported("sparse matrices need all elements on one device")
+
+
+def scaled_sum(
+    scale: jax.Array,
+    xi: jax.Array,
+    eta: jax.Array,
+    nodes: tuple[jax.Array, jax.Array] | None,
+    psi: jax.Array,
+    layout: Elements | None,
+) -> jax.Array:
+    """D∘[A(D∘ψ)∘y + x∘((D∘ψ)Bᵀ)] for states as (N_ξ, planes, N_η); x = y = 1 without `nodes`."""
+
+    def image(scale, xi, x, psi, eta, y, _=()):
+        b = scale[:, None] * psi
+        along, across = along_xi(xi, b, layout), along_eta(eta, b)
+        if nodes is not None:
+            along, across = along * y, x[:, None] * across
+        return scale[:, None] * (along + across)
+
+    x, y = ((), ()) if nodes is None else nodes
+    if layout is None:
+        return image(scale, xi, x, psi, eta, y)
+    return layout.over(image, PartitionSpec(layout.axis), (scale, xi, x, psi), (eta, y))
+
+
+def along_xi(blocks: jax.Array, b: jax.Array, layout: Elements | None = None) -> jax.Array:
     """A b over the first axis of (N_ξ, planes, N_η), element by element; joints add."""
     elements, n = blocks.shape[:2]
     x = b.reshape(elements, n - 1, -1)
-    following = jnp.concatenate([x[1:, :1], jnp.zeros_like(x[:1, :1])])
-    image = blocks @ jnp.concatenate([x, following], axis=1)
-    return image[:, :-1].at[1:, 0].add(image[:-1, -1]).reshape(b.shape)
+    image = blocks @ jnp.concatenate([x, sooner(x[:, :1], layout)], axis=1)
+    return image[:, :-1].at[:, 0].add(later(image[:, -1], layout)).reshape(b.shape)
 
 
 def along_eta(matrix: jax.Array, b: jax.Array) -> jax.Array:
@@ -161,17 +216,20 @@ def by_elements(blocks: jax.Array) -> jax.Array:
     return along_xi(blocks, jnp.eye(size, dtype=blocks.dtype)[:, None])[:, 0]
 
 
-@jax.jit
+@eqx.filter_jit
 def largest(
-    scale: jax.Array, xi: jax.Array, eta: jax.Array, nodes: tuple[Any, Any] | None = None
+    scale: jax.Array,
+    xi: jax.Array,
+    eta: jax.Array,
+    nodes: tuple[jax.Array, jax.Array] | None,
+    layout: Elements | None,
 ) -> jax.Array:
     """A bound of the largest |eigenvalue| from the moduli of all entries: max (|O|v)/v of any v > 0
     (Collatz, Math. Z. 48, 221 (1942)), v from a few rounds of the power method."""
-    left = (1.0, 1.0) if nodes is None else (nodes[1], nodes[0][:, None, None])
+    scale, xi, eta, nodes = jax.tree.map(jnp.abs, (scale, xi, eta, nodes))
 
     def image(v):
-        b = scale[:, None] * v
-        return scale[:, None] * (along_xi(xi, b) * left[0] + left[1] * along_eta(eta, b))
+        return scaled_sum(scale, xi, eta, nodes, v, layout)
 
     def improve(_, v):
         new = image(v)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from zitter.bases.prolate.coordinates import lagrange
+from zitter.bases.prolate.elements import Elements, sooner
 
 if TYPE_CHECKING:
     from zitter.bases.prolate.basis import ProlateSpheroidal
@@ -59,21 +61,51 @@ def interpolation(basis: ProlateSpheroidal, rho: np.ndarray, z: np.ndarray) -> I
     return Interpolation(element, xi * (t <= ends[-1])[:, None], g)
 
 
-def values_at(b: jax.Array, table: Interpolation, elements: int) -> jax.Array:
-    """F = Σ b_ik f_i g_k at the places of a table."""
-    rows = b.reshape(elements, -1, b.shape[1])
-    following = jnp.concatenate([rows[1:, :1], jnp.zeros_like(rows[:1, :1])])
-    rows = jnp.concatenate([rows, following], axis=1)
-    count = len(table.element)
+def values_at(b: jax.Array, table: Interpolation, layout: Elements | None = None) -> jax.Array:
+    """F = Σ b_ik f_i g_k at the places of a table; on many devices each gives what is in its own
+    elements."""
+    count, n = table.xi.shape
 
-    def place(one):
-        element, xi, eta = one
-        return (xi @ rows[element]) @ eta
+    def values(b, *table):
+        rows = b.reshape(-1, n - 1, b.shape[1])
+        rows = jnp.concatenate([rows, sooner(rows[:, :1], layout)], axis=1)
 
-    return jax.lax.map(place, jax.tree.map(jnp.asarray, tuple(table)), batch_size=min(count, CHUNK))
+        def place(one):
+            element, xi, eta = one
+            if layout is None:
+                return (xi @ rows[element]) @ eta
+            mine = element - layout.first
+            here = (mine >= 0) & (mine < len(rows))
+            return jnp.where(here, (xi @ rows[jnp.where(here, mine, 0)]) @ eta, 0)
+
+        found = jax.lax.map(place, table[:3], batch_size=min(count, CHUNK))
+        return found if layout is None else jax.lax.psum(found, layout.axis)
+
+    tables = jax.tree.map(jnp.asarray, tuple(table))
+    if layout is None:
+        return values(b, *tables)
+    return layout.over(values, PartitionSpec(), (b,), tables)
 
 
 def plane_points(R: float, rmax: float) -> np.ndarray:
     """0 … rmax, dense around the nuclei."""
     center = R + CENTER
     return center * np.sinh(np.linspace(0.0, np.arcsinh(rmax / center), POINTS))
+
+
+def evaluate(
+    basis: ProlateSpheroidal, b: jax.Array, x: Any, y: Any, z: Any, layout: Elements | None = None
+) -> Any:
+    """ψ at places in space, from b = D∘c."""
+    x, y, z = np.broadcast_arrays(*(np.asarray(c, float) for c in (x, y, z)))
+    table = interpolation(basis, np.hypot(x, y).reshape(-1), z.reshape(-1))
+    found = values_at(b, table, layout).reshape(x.shape) / np.sqrt(2 * np.pi)
+    return found * np.exp(1j * basis.m * np.arctan2(y, x)) if basis.m else found
+
+
+def density(basis: ProlateSpheroidal, b: jax.Array, layout: Elements | None = None) -> jax.Array:
+    """|ψ|² in the plane of x and z, from b = D∘c."""
+    half, z = plane_points(basis.R, basis.rmax), basis.density_axes()["z"]
+    rho, along = np.meshgrid(half, z, indexing="ij")
+    density = jnp.abs(evaluate(basis, b, rho, 0.0, along, layout)) ** 2
+    return jnp.concatenate([density[:0:-1], density])

@@ -22,7 +22,7 @@ import scipy.sparse as sparse
 from jax.sharding import Mesh
 
 from zitter import checks, runtime
-from zitter.bases import angular
+from zitter.bases import angular, fewer_splines
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge, LastL
@@ -189,6 +189,17 @@ class SphericalBasis(Basis):
 
     def sparse_overlap(self):
         return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        """The last l counts where H couples channels; otherwise each l stands alone."""
+        splines = fewer_splines.poorer(self.radial)
+        found: dict[str, tuple[Basis, ...]] = {
+            name: (SphericalBasis(radial, self.lmax, self.m),) for name, radial in splines.items()
+        }
+        lowest = 0 if self.m == "all" else abs(self.m)
+        if not isinstance(operator, RadialBlocks) and self.lmax > lowest:
+            found["lmax"] = (SphericalBasis(self.radial, self.lmax - 1, self.m),)
+        return found
 
     def stationary(self, operator, n, near):
         return channels.stationary(self, operator, n, near)

@@ -20,6 +20,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from zitter import checks, runtime, units
+from zitter.bases import fewer_splines
 from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
@@ -135,14 +136,17 @@ class SpinorBasis(Basis):
     def orthonormal(self) -> bool:
         return False
 
-    def overlap_matrices(self, dtype: Any = np.float64) -> jax.Array:
-        """Bands of S(κ) for the distinct κ; one on the diagonal of unknowns held at zero."""
+    def overlap_matrices(self, dtype: Any = np.float64, kappas: Any = None) -> jax.Array:
+        """Bands of S(κ) for the distinct κ, or others; one on the diagonal of unknowns held at
+        zero."""
+        kappas = self.distinct_kappas if kappas is None else kappas
+        mask = allowed(kappas, self.radial.n)
         coefficients = jnp.asarray(overlap_bands(self.radial, self.c))
         # Without the barrier the compiler would work out (and store) the matrices of all κ.
         coefficients = jax.lax.optimization_barrier(coefficients)
-        bands = masked(polynomial(coefficients, self.distinct_kappas), self.mask)
+        bands = masked(polynomial(coefficients, kappas), mask)
         p = bands.shape[1] // 2
-        return bands.at[:, p, :2].add(1 - self.mask[:, :2]).astype(dtype)
+        return bands.at[:, p, :2].add(1 - mask[:, :2]).astype(dtype)
 
     def overlap(self, psi: jax.Array) -> jax.Array:
         bands = self.overlap_matrices(_precision_of(psi))
@@ -234,6 +238,11 @@ class SpinorBasis(Basis):
         return (LastKappa(self),) if driven and self.kappa_max > 1 else ()
 
     # Stationary states. What works with this basis imports it, so it is imported when asked for.
+
+    def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
+        splines = fewer_splines.poorer(self.radial)
+        rest = self.kappa_max, self.mu_max, self.c, self.order
+        return {name: (SpinorBasis(radial, *rest),) for name, radial in splines.items()}
 
     def stationary(self, operator, n, near):
         from zitter.bases.spinor import states

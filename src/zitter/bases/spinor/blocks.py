@@ -11,9 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter.bases.spinor.kinetic_balance import masked, polynomial
+from zitter.bases.spinor.kinetic_balance import allowed, held, masked, polynomial
 from zitter.linalg.bands import banded_product
-from zitter.linalg.base import Operator, keeps_hermitian, real_like
+from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
@@ -52,9 +52,11 @@ class SpinorBlocks(Operator):
     def bounded_below(self) -> bool:
         return self.floor
 
-    def bands(self) -> jax.Array:
-        """The matrices of the distinct κ, (κ, 2p + 1, 2n)."""
-        return masked(polynomial(self.coefficients, self.basis.distinct_kappas), self.basis.mask)
+    def bands(self, kappas: Any = None) -> jax.Array:
+        """The matrices of the distinct κ, or of others, (κ, 2p + 1, 2n)."""
+        kappas = self.basis.distinct_kappas if kappas is None else kappas
+        mask = allowed(kappas, self.basis.radial.n)
+        return masked(polynomial(self.coefficients, kappas), mask)
 
     def apply(self, psi: jax.Array) -> jax.Array:
         grouped = self.basis.by_kappa(psi)
@@ -91,3 +93,22 @@ class SpinorBlocks(Operator):
         center = jnp.real(bands[:, p])
         radius = jnp.sum(jnp.abs(bands), axis=1) - jnp.abs(bands[:, p])
         return jnp.min(center - radius), jnp.max(center + radius)
+
+
+def row_by_row(coefficients: jax.Array, rows: jax.Array, kappas: Any) -> jax.Array:
+    """Σ_p κᵖ o_p of each row (rows, 2n) with its own κ, without the matrices of any κ.
+
+    One pass over the rows: the compiler makes the numbers of a band where they are used.
+    """
+    p, n = coefficients.shape[1] // 2, coefficients.shape[2]
+    kappa = jnp.asarray(kappas, coefficients.dtype)[:, None]
+    padded = jnp.pad(held(rows, kappas), ((0, 0), (p, p)))
+
+    def band(k: int) -> jax.Array:
+        result = coefficients[-1, p + k] * jnp.ones_like(kappa)
+        for coefficient in coefficients[-2::-1, p + k]:
+            result = result * kappa + coefficient
+        return result
+
+    image = total(band(k) * padded[:, p + k : p + k + n] for k in range(-p, p + 1))
+    return held(image, kappas)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import equinox as eqx
@@ -9,18 +10,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import checks
 from zitter.bases.divided import DividedBasis
 from zitter.bases.edges import Edge
-from zitter.bases.spinor import operators
+from zitter.bases.spinor import operators, values
 from zitter.bases.spinor.basis import SpinorBasis, solved_overlap
-from zitter.bases.spinor.blocks import SpinorBlocks
+from zitter.bases.spinor.blocks import SpinorBlocks, row_by_row
+from zitter.bases.spinor.by_kappa import made_by_kappa, over_kappa, per_row
 from zitter.bases.spinor.edges import LastKappa
 from zitter.bases.spinor.folded import FoldedChain
-from zitter.bases.spinor.levels import SpinorLevels, levels_of
-from zitter.bases.spinor.solver import SpinorSolver
-from zitter.linalg.bands import banded_product
+from zitter.bases.spinor.kinetic_balance import allowed, held, overlap_bands
+from zitter.bases.spinor.levels import diagonalized
+from zitter.bases.spinor.momentum import divided_momentum
 from zitter.linalg.base import Operator, Solver, Unsupported
 from zitter.linalg.pairs import times_rows
+from zitter.linalg.radial_solver import RadialSolver
 from zitter.linalg.resolvents import Factors, Resolvents
 from zitter.linalg.sums import partition
 
@@ -47,14 +51,19 @@ class DividedSpinorBasis(DividedBasis):
         return False
 
     def overlap(self, psi: jax.Array) -> jax.Array:
-        bands = self.parent.overlap_matrices(jnp.finfo(psi.dtype).dtype)
-        return self.layout.over_kappa(_banded, psi, bands)
+        bands = overlap_bands(self.parent.radial, self.parent.c)
+        bands = jnp.asarray(bands, jnp.finfo(psi.dtype).dtype)
+        kappas = self.layout.pairs.kappas
+        return row_by_row(bands, psi, kappas) + psi - held(psi, kappas)
 
     def solve_overlap(self, image: jax.Array) -> jax.Array:
-        bands = self.parent.overlap_matrices(jnp.finfo(image.dtype).dtype)
+        dtype = jnp.finfo(image.dtype).dtype
+        bands = made_by_kappa(
+            self.layout, lambda kappas: self.parent.overlap_matrices(dtype, kappas)
+        )
         complex_image = image.astype(jnp.result_type(image, jnp.complex64))
-        solution = self.layout.over_kappa(
-            lambda rows, bands: solved_overlap(bands, rows), complex_image, bands
+        solution = over_kappa(
+            self.layout, lambda rows, bands: solved_overlap(bands, rows), complex_image, bands
         )
         return solution if jnp.iscomplexobj(image) else jnp.real(solution)
 
@@ -70,6 +79,15 @@ class DividedSpinorBasis(DividedBasis):
     def sphere(self, radius: float) -> Operator:
         return operators.sphere(self.parent, radius).divided(self.layout)
 
+    def mean_momentum(self, psi: jax.Array) -> jax.Array:
+        return divided_momentum(self.layout, psi)
+
+    def density(self, psi: jax.Array) -> jax.Array:
+        return values.density(self.parent, psi, self.layout.pairs.kappas)
+
+    def density_axes(self) -> dict[str, np.ndarray]:
+        return self.parent.density_axes()
+
     def kappa_weights(self, psi: jax.Array) -> tuple[np.ndarray, jax.Array]:
         weights = jnp.sum(jnp.real(jnp.conj(psi) * self.overlap(psi)), axis=1)
         distinct = self.parent.distinct_kappas
@@ -79,7 +97,7 @@ class DividedSpinorBasis(DividedBasis):
     def edges(self, driven: bool, open_end: bool) -> tuple[Edge, ...]:
         return (LastKappa(self),) if driven and self.kappa_max > 1 else ()
 
-    # Implicit steps: all μ of a κ share its levels or factors, which every device has.
+    # Implicit steps: levels and factors lie where all μ of their κ come together.
 
     def separate(self, operator: Operator) -> tuple[Operator | None, Operator | None]:
         return partition(operator, keeps_kappa)
@@ -87,13 +105,20 @@ class DividedSpinorBasis(DividedBasis):
     def resolvents(self, operator: Operator) -> Resolvents:
         if not isinstance(operator, DividedBlocks):
             raise Unsupported(f"{type(operator).__name__} couples channels: it has no levels")
-        dtype = jnp.finfo(operator.dtype).dtype
-        return DividedLevels(levels_of(operator.blocks, self.parent, dtype), self.layout)
+        return DividedLevels(operator, self)
 
     def factored_resolvents(self, operator: Operator) -> Resolvents:
         if not isinstance(operator, DividedBlocks):
             raise Unsupported(f"{type(operator).__name__} couples channels and is not factored")
         return DividedFactors(operator, self)
+
+    # Files.
+
+    def in_order(self, array: Any) -> Any:
+        return self.layout.in_order(array)
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        return self.layout.from_order(values, shape)
 
 
 def keeps_kappa(operator: Operator) -> bool:
@@ -126,7 +151,7 @@ class DividedBlocks(Operator):
         return self.blocks.dtype
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        return self.layout.over_kappa(_banded, psi, self.blocks.bands())
+        return row_by_row(self.blocks.coefficients, psi, self.layout.pairs.kappas)
 
     def scaled(self, factor: Any) -> DividedBlocks:
         return DividedBlocks(self.blocks.scaled(factor), self.layout)
@@ -142,28 +167,64 @@ class DividedBlocks(Operator):
 
 
 class DividedLevels(Resolvents):
-    """Coefficients among the levels of H₀, on the device of their μ."""
+    """Coefficients among the levels of H₀, kept by κ: (D, rows, 2n)."""
 
-    levels: SpinorLevels
-    layout: FoldedChain = eqx.field(static=True)
+    energies: tuple[jax.Array, ...]  # (D·F, 2n) of each class
+    vectors: tuple[jax.Array, ...]  # (D·F, 2n, level)
+    basis: DividedSpinorBasis = eqx.field(static=True)
+
+    def __init__(self, operator: DividedBlocks, basis: DividedSpinorBasis):
+        self.basis = basis
+        dtype = jnp.finfo(operator.dtype).dtype
+        self.energies, self.vectors = _levels(operator.blocks, basis, dtype)
 
     def at(self, z):
-        pairs, distinct = self.layout.pairs, self.levels.basis.distinct_kappas
-        row = np.argmax(pairs.kappas[:, None] == distinct[None, :], axis=1)  # padding is zero
-        return Factors(self.layout.keep(1 / (1 + z * self.levels.energies[row])))
+        return Factors(1 / (1 + z * per_row(self.basis.layout, self.energies)))
 
     def enter(self, psi):
-        bands = self.levels.basis.overlap_matrices(jnp.finfo(psi.dtype).dtype)
-        return self._project(self.layout.over_kappa(_banded, psi, bands))
+        return self._project(self.basis.overlap(psi))
 
     def leave(self, coefficients):
-        return self.layout.over_kappa(_to_splines, coefficients, self.levels.vectors)
+        return over_kappa(
+            self.basis.layout,
+            lambda rows, vectors: times_rows(rows, jnp.swapaxes(vectors, 1, 2)),
+            coefficients,
+            self.vectors,
+            enters=False,
+        )
 
     def image(self, operator, coefficients):
         return self._project(operator.apply(self.leave(coefficients)))
 
     def _project(self, image):
-        return self.layout.over_kappa(_transformed, image, self.levels.vectors)
+        return over_kappa(self.basis.layout, times_rows, image, self.vectors, leaves=False)
+
+
+_recent: dict[tuple[Any, ...], Any] = {}
+
+
+def _levels(blocks: SpinorBlocks, basis: DividedSpinorBasis, dtype: Any) -> Any:
+    """(energies, vectors) for each class of κ, kept for the next caller as those of one device."""
+    if checks.is_traced(blocks):
+        return _diagonalized(blocks, basis, dtype)
+    digest = hashlib.sha256(np.asarray(blocks.coefficients).tobytes()).hexdigest()
+    key = (basis.parent, basis.layout.mesh, jnp.dtype(dtype), digest)
+    if key not in _recent:
+        _recent.clear()
+        _recent[key] = _diagonalized(blocks, basis, dtype)
+    return _recent[key]
+
+
+@eqx.filter_jit
+def _diagonalized(blocks: SpinorBlocks, basis: DividedSpinorBasis, dtype: Any) -> Any:
+    def levels(kappas, blocks):
+        bands = blocks.bands(kappas).astype(jnp.float64)
+        overlaps = basis.parent.overlap_matrices(jnp.float64, kappas)
+        found = diagonalized(bands, overlaps, allowed(kappas, basis.parent.radial.n))
+        return tuple(x.astype(dtype) for x in found)
+
+    classes = made_by_kappa(basis.layout, levels, blocks)
+    return tuple(zip(*classes, strict=True))
 
 
 class DividedFactors(Resolvents):
@@ -177,37 +238,26 @@ class DividedFactors(Resolvents):
         return True
 
     def at(self, z):
-        parent = self.basis.parent
-        overlap = parent.overlap_matrices(jnp.finfo(jnp.result_type(z)).dtype)
-        bands = overlap + z * self.operator.blocks.bands()
-        return DividedSolver(SpinorSolver(parent, bands), self.basis.layout)
+        parent, precision = self.basis.parent, jnp.result_type(z, jnp.complex64)
+
+        def factors(kappas, blocks, z):
+            overlap = parent.overlap_matrices(jnp.finfo(precision).dtype, kappas)
+            return RadialSolver((overlap + z * blocks.bands(kappas)).astype(precision))
+
+        layout = self.basis.layout
+        return DividedSolver(made_by_kappa(layout, factors, self.operator.blocks, z), layout)
 
     def resolved(self, solver, z: Any, coefficients: jax.Array) -> jax.Array:
         return solver.solve(self.basis.overlap(coefficients))
 
 
 class DividedSolver(Solver):
-    """`SpinorSolver` on the rows of each device."""
+    """`RadialSolver` with the matrices of each device's κ, for all μ at once."""
 
-    solver: SpinorSolver
+    factors: tuple[RadialSolver, ...]  # of each class
     layout: FoldedChain = eqx.field(static=True)
 
     def solve(self, rhs: jax.Array) -> jax.Array:
-        return self.layout.over_kappa(
-            lambda rows, solver: solver.solve_grouped(rows), rhs, self.solver
+        return over_kappa(
+            self.layout, lambda rows, factors: factors.solve_many(rows), rhs, self.factors
         )
-
-
-def _banded(rows: jax.Array, bands: jax.Array) -> jax.Array:
-    return banded_product(bands[:, None], rows)
-
-
-def _to_splines(rows: jax.Array, vectors: tuple[jax.Array, ...]) -> jax.Array:
-    return _transformed(rows, tuple(jnp.swapaxes(v, 1, 2) for v in vectors))
-
-
-def _transformed(rows: jax.Array, matrices: tuple[jax.Array, ...]) -> jax.Array:
-    """(distinct κ, slots, 2n) times the matrices of groups of neighboring κ."""
-    edges = np.cumsum([0, *(len(m) for m in matrices)])
-    parts = [times_rows(rows[a:b], m) for a, b, m in zip(edges, edges[1:], matrices, strict=False)]
-    return jnp.concatenate(parts)

@@ -18,13 +18,12 @@ from jax.sharding import PartitionSpec
 
 from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.folded import FoldedChain, Pairs
-from zitter.bases.spinor.kinetic_balance import balanced, unbalanced
+from zitter.bases.spinor.kinetic_balance import balanced, held, unbalanced
 from zitter.bases.spinor.light import (
     WORKSPACE,
     SpinorLight,
     added_up,
     angles,
-    held,
     windows_of,
 )
 from zitter.linalg.base import Operator
@@ -85,7 +84,7 @@ class DividedLight(Operator):
         other = jnp.stack([b, _partner(d)], axis=1)
         windows = windows_of(basis, same, other, kappas)  # (tiles, rows, half, part, 3·window)
         tables = _Tables(harmonics, down, up)
-        chunks = _chunks(len(windows), len(harmonics), splines, field.shape[1])
+        chunks = _chunks(len(windows), len(harmonics), splines, field.shape[1], layout.devices)
         if chunks == 1:
             images = _multiply(windows, splines, field, tables)
         else:
@@ -151,10 +150,11 @@ def _partner(rows: jax.Array) -> jax.Array:
     return rows.reshape(-1, 2, *rows.shape[1:])[:, ::-1].reshape(rows.shape)
 
 
-def _chunks(tiles: int, pairs: int, splines: jax.Array, theta: int) -> int:
-    """Into how many parts of equal length tiles are cut, so that values fit the workspace."""
+def _chunks(tiles: int, pairs: int, splines: jax.Array, theta: int, devices: int) -> int:
+    """Into how many parts of equal length tiles are cut, so that the values of all devices together
+    fit the workspace of one."""
     values = 2 * pairs * 2 * theta * 4 * tiles * splines.shape[2] * splines.dtype.itemsize
-    wanted = min(tiles, round(values / WORKSPACE))
+    wanted = min(tiles, round(values * devices / WORKSPACE))
     return next(c for c in range(1, tiles + 1) if tiles % c == 0 and c >= wanted)
 
 

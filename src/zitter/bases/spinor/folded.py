@@ -14,7 +14,6 @@ middle pair of an odd m, and pairs that fill up the last device, are padded with
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
@@ -23,7 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from zitter import checks
+from zitter import checks, runtime
+from zitter.bases.spinor.by_kappa import kappa_rows
+from zitter.linalg.exchange import exchange, exchanged
 from zitter.linalg.layouts import Layout, placed
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ class Pairs(NamedTuple):
     kappas: np.ndarray  # row → κ, 0 in padding
     member: np.ndarray  # row → 0 or 1
     places: np.ndarray  # channel → row
-    groups: np.ndarray  # (D, distinct κ, slots) → row of the device; M·rows where there is none
-    slots: np.ndarray  # (D, rows of the device) → place among its groups; beyond the last: padding
 
 
 class FoldedChain(Layout):
@@ -62,7 +61,7 @@ class FoldedChain(Layout):
 
     @property
     def pairs(self) -> Pairs:
-        return _pairs(self.basis, self.devices)
+        return folded_pairs(self.basis, self.devices)
 
     @property
     def whole(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -107,23 +106,48 @@ class FoldedChain(Layout):
             return array
         if checks.is_traced(array):
             return jnp.take(array, self.pairs.places, axis=leading)
-        return np.take(np.asarray(array), self.pairs.places, axis=leading)
+        return np.take(runtime.to_host(array), self.pairs.places, axis=leading)
 
-    def over_kappa(self, function: Callable[..., Any], psi: jax.Array, *shared: Any) -> jax.Array:
-        """function((distinct κ, slots, 2n), *shared) on every device; all μ of a κ are alike."""
-        pairs = self.pairs
+    # In files, where channels have the order of the basis whatever the number of devices.
 
-        def local(part, groups, slots, *shared):
-            zero = jnp.zeros_like(part[:1])
-            grouped = jnp.concatenate([part, zero])[groups[0]]
-            made = function(grouped, *shared)
-            flat = made.reshape(-1, made.shape[-1])
-            return jnp.concatenate([flat, jnp.zeros_like(flat[:1])])[slots[0]]
+    def in_order(self, array: Any) -> Any:
+        """States, in pairs of |μ| or by κ, with their channels in order and zeros after the last;
+        what is no state as it is."""
+        rows = self._rows_of(np.shape(array))
+        if rows is None:
+            return array
+        if isinstance(array, np.ndarray):
+            return self.join(array)
+        count, devices, apart = self.whole[0], self.devices, rows.ndim == 2
+        target = np.minimum(np.arange(devices * -(-count // devices)), count)
+        tables = exchange(rows.reshape(devices, -1), target.reshape(devices, -1), count)
 
-        mine = PartitionSpec(self.axis)
-        specs = (mine, mine, mine, *(PartitionSpec() for _ in shared))
-        mapped = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=mine)
-        return mapped(psi, jnp.asarray(pairs.groups), jnp.asarray(pairs.slots), *shared)
+        def local(part, tables):
+            mine = jax.tree.map(lambda x: x[0], tables)
+            part = jnp.moveaxis(part[..., 0, :, :] if apart else part, -2, 0)
+            return jnp.moveaxis(exchanged(part, mine, self.axis), 0, -2)
+
+        leading = array.ndim - 3 if apart else array.ndim - 2
+        state = self.sharding(leading).spec
+        specs = (state, PartitionSpec(self.axis))
+        mapped = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=state)
+        return jax.jit(mapped)(array, tables)
+
+    def from_order(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        rows = self._rows_of(shape)
+        if rows is None:
+            return values
+        widths = [(0, 0)] * (values.ndim - 2) + [(0, 1), (0, 0)]
+        channels = np.pad(values[..., : self.whole[0], :], widths)
+        return np.take(channels, rows, axis=values.ndim - 2)
+
+    def _rows_of(self, shape: tuple[int, ...]) -> np.ndarray | None:
+        """Row → channel of states of this shape, in pairs of |μ| (rows,) or by κ (D, rows); None
+        for other arrays."""
+        by_kappa = kappa_rows(self.basis, self.devices).channels
+        if shape[-3:] == (*by_kappa.shape, self.whole[1]):
+            return by_kappa
+        return self.pairs.channels if shape[-2:] == self.shape else None
 
 
 def pair_count(basis: SpinorBasis) -> int:
@@ -132,7 +156,7 @@ def pair_count(basis: SpinorBasis) -> int:
 
 
 @functools.lru_cache(maxsize=16)
-def _pairs(basis: SpinorBasis, devices: int) -> Pairs:
+def folded_pairs(basis: SpinorBasis, devices: int) -> Pairs:
     m, half = round(basis.mu_max + 0.5), pair_count(basis)
     rows = 4 * basis.kappa_max - 2 * m + 2
     each = -(-2 * half // devices)
@@ -158,21 +182,4 @@ def _pairs(basis: SpinorBasis, devices: int) -> Pairs:
     flat = channels.reshape(-1)
     places = np.zeros(none, int)
     places[flat[flat < none]] = np.nonzero(flat < none)[0]
-    groups, slots = _by_kappa(kappas.reshape(devices, -1), basis.distinct_kappas)
-    return Pairs(
-        rows, each, members, flat, kappas.reshape(-1), member.reshape(-1), places, groups, slots
-    )
-
-
-def _by_kappa(kappas: np.ndarray, distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`groups` and `slots` of `Pairs`, for the rows (D, rows) of each device."""
-    width = max(int(np.sum(own == kappa)) for own in kappas for kappa in distinct)
-    devices, count = kappas.shape
-    groups = np.full((devices, len(distinct), width), count)
-    slots = np.full(kappas.shape, len(distinct) * width)
-    for d, own in enumerate(kappas):
-        for i, kappa in enumerate(distinct):
-            found = np.nonzero(own == kappa)[0]
-            groups[d, i, : len(found)] = found
-            slots[d, found] = i * width + np.arange(len(found))
-    return groups, slots
+    return Pairs(rows, each, members, flat, kappas.reshape(-1), member.reshape(-1), places)

@@ -51,23 +51,31 @@ def refined_knots(radial: RadialBSplines) -> np.ndarray:
     return np.concatenate([p * [0.0], breaks[:-1], [middle, breaks[-1]], p * [radial.rmax]])
 
 
-def allowed(kappa: Any, n: int) -> np.ndarray:
+def allowed(kappa: Any, n: int) -> Any:
     """1 for unknowns that κ may use and 0 for the others, (κ, 2n)."""
-    kappa = np.asarray(kappa)
-    mask = np.ones((len(kappa), 2 * n))
-    mask[:, 0], mask[:, 1] = kappa == -1, np.abs(kappa) == 1
-    return mask
+    xp: Any = jnp if checks.is_traced(kappa) else np
+    kappa = xp.asarray(kappa)
+    first = xp.stack([kappa == -1, xp.abs(kappa) == 1], axis=1)
+    return xp.concatenate([first, np.ones((len(kappa), 2 * n - 2))], axis=1)
 
 
-def masked(bands: jax.Array, mask: np.ndarray) -> jax.Array:
+def held(psi: jax.Array, kappas: Any) -> jax.Array:
+    """ψ with zero where unknowns are held at zero: those of the first spline for |κ| > 1."""
+    kappas = jnp.asarray(kappas)
+    used = jnp.stack([kappas == -1, jnp.abs(kappas) == 1], axis=1)
+    return psi.at[:, :2].multiply(used.astype(jnp.finfo(psi.dtype).dtype))
+
+
+def masked(bands: jax.Array, mask: Any) -> jax.Array:
     """Matrices (κ, 2p + 1, n) with the rows and columns of unknowns not in use set to zero.
 
     Only the first two unknowns can be idle, so only rows that reach them change.
     """
     p, n = bands.shape[-2] // 2, bands.shape[-1]
     rows = min(p + 2, n)
-    wide = np.pad(mask, ((0, 0), (p, p)))
-    partner = np.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
+    xp: Any = jnp if checks.is_traced(mask) else np
+    wide = xp.pad(mask, ((0, 0), (p, p)))
+    partner = xp.stack([wide[:, k : k + rows] for k in range(2 * p + 1)], axis=1)
     keep = (mask[:, None, :rows] * partner).astype(bands.dtype)
     return jnp.asarray(bands).at[:, :, :rows].multiply(keep)
 
@@ -139,8 +147,9 @@ def _as_bands(radial: RadialBSplines, local: Any, xp: Any) -> Any:
 
 def polynomial(coefficients: Any, kappa: Any) -> Any:
     """Σ_p κᵖ coefficients[p] for each κ, by Horner's rule: (κ, 2p + 1, 2n)."""
-    kappa = np.asarray(kappa, coefficients.dtype)[:, None, None]
-    result = coefficients[-1] * np.ones_like(kappa)
+    xp: Any = jnp if checks.is_traced(kappa) else np
+    kappa = xp.asarray(kappa, coefficients.dtype)[:, None, None]
+    result = coefficients[-1] * xp.ones_like(kappa)
     for coefficient in coefficients[-2::-1]:
         result = result * kappa + coefficient
     return result

@@ -47,7 +47,7 @@ class SpinorLevels(FieldFreeLevels):
                 "a central potential gives"
             )
         self.basis = basis
-        energies, vectors = _diagonalized(
+        energies, vectors = diagonalized(
             fixed.bands().astype(jnp.float64), basis.overlap_matrices(), basis.mask
         )
         self.energies = energies.astype(dtype)
@@ -148,7 +148,7 @@ def _grouping(basis: SpinorBasis) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 @jax.jit
-def _diagonalized(bands: jax.Array, overlaps: jax.Array, mask: Any) -> tuple[jax.Array, jax.Array]:
+def diagonalized(bands: jax.Array, overlaps: jax.Array, mask: Any) -> tuple[jax.Array, jax.Array]:
     """E and C of H₀C = SCE for each κ, by S = LLᵀ."""
 
     def solve(pieces):

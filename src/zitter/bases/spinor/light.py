@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.bases.angular import spinor_table
-from zitter.bases.spinor.kinetic_balance import balanced, doublets, unbalanced
+from zitter.bases.spinor.kinetic_balance import balanced, doublets, held, unbalanced
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 
 if TYPE_CHECKING:
@@ -284,13 +284,6 @@ def windows_of(basis: SpinorBasis, same: jax.Array, other: jax.Array, kappas: An
     )
     windows = jnp.moveaxis(windows, 4, 0)  # (tiles, rows, half, part, kind, window)
     return windows.reshape(*windows.shape[:4], -1)
-
-
-def held(psi: jax.Array, kappas: Any) -> jax.Array:
-    """ψ with zero where unknowns are held at zero: those of the first spline for |κ| > 1."""
-    kappas = jnp.asarray(kappas)
-    used = jnp.stack([kappas == -1, jnp.abs(kappas) == 1], axis=1)
-    return psi.at[:, :2].multiply(used.astype(jnp.finfo(psi.dtype).dtype))
 
 
 def _turned(segments: list[jax.Array], field: jax.Array) -> list[jax.Array]:

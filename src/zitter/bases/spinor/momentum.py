@@ -7,39 +7,98 @@ K = −(l + 1)N from l to l + 1 and K = lN from l to l − 1; spins are kept.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from zitter.bases import angular
 from zitter.bases.spinor.kinetic_balance import Doublets, doublets
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
+    from zitter.bases.spinor.folded import FoldedChain
 
 
 def mean_momentum(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
     """⟨−i∇⟩, three components; z is the propagation axis of the light."""
+    neighbours = [[_neighbours(basis, sign, c) for sign in (1, -1)] for c in range(3)]
+    everywhere = slice(None)
+    return _three(_moments(basis, psi, basis.kappas, neighbours, everywhere))
+
+
+def divided_momentum(chain: FoldedChain, psi: jax.Array) -> jax.Array:
+    """The same on many devices: μ ± 1 is in the same pair or in one of a neighbor."""
+    basis, pairs, devices = chain.basis, chain.pairs, chain.devices
+    neighbours = [[_folded(chain, sign, c) for sign in (1, -1)] for c in range(3)]
+    kappas = pairs.kappas.reshape(devices, -1)
+    kappas = np.stack([np.concatenate(three) for three in _with_ends(kappas, pairs.rows)])
+
+    def local(part, kappas, neighbours):
+        more = chain.widened(part, pairs.rows)
+        own = slice(pairs.rows, -pairs.rows)
+        return jax.lax.psum(_moments(basis, more, kappas[0], neighbours, own), chain.axis)
+
+    mine = PartitionSpec(chain.axis)
+    mapped = jax.shard_map(
+        local, mesh=chain.mesh, in_specs=(mine, mine, mine), out_specs=PartitionSpec()
+    )
+    tables = jax.tree.map(jnp.asarray, (kappas, neighbours))
+    return _three(mapped(psi, *tables))
+
+
+def _three(totals: jax.Array) -> jax.Array:
+    """The factor −i, where that of y has it already."""
+    return jnp.stack([jnp.imag(totals[0]), -jnp.real(totals[1]), jnp.imag(totals[2])])
+
+
+def _moments(
+    basis: SpinorBasis, psi: jax.Array, kappas: Any, neighbours: list, own: slice
+) -> jax.Array:
+    """⟨ψ|∇|ψ⟩ of the rows `own` with their neighbours among all of them; three components."""
     table = doublets(basis.radial, basis.c, basis.radial.degree + 4)
     halves = ((table.P, table.slope), (table.Q, _lower_slope(table, basis.c)))
-    values = [_values(functions, psi, basis.kappas) for functions in halves]
-    totals = []
+    values = [_values(functions, psi, kappas) for functions in halves]
     weights = jnp.asarray(table.weights, jnp.finfo(psi.dtype).dtype)
     ratio = jnp.asarray(table.weights / table.r, weights.dtype)
-    for component in range(3):
+    totals = []
+    for both in neighbours:
         total = jnp.zeros((), psi.dtype)
-        for (value, slope), sign in zip(values, (1, -1), strict=True):
-            pairs = _neighbours(basis, sign, component)
-            moved = jnp.zeros_like(value)
+        for (value, slope), pairs in zip(values, both, strict=True):
+            moved = jnp.zeros_like(value[own])
             for slot in range(pairs.channel.shape[1]):
                 unit, turn = (x[:, slot, None, None].astype(weights.dtype) for x in pairs[1:])
                 there = pairs.channel[:, slot]
                 moved += unit * slope[there] * weights + turn * value[there] * ratio
-            total += jnp.vdot(value, moved)
-        totals.append(jnp.imag(total) if component != 1 else -jnp.real(total))
+            total += jnp.vdot(value[own], moved)
+        totals.append(total)
     return jnp.stack(totals)
+
+
+def _with_ends(rows: np.ndarray, count: int) -> zip:
+    """What each device has between `count` of each neighbor; zeros at the ends of the chain."""
+    before, after = (
+        np.zeros((len(rows), count), rows.dtype),
+        np.zeros((len(rows), count), rows.dtype),
+    )
+    before[1:], after[:-1] = rows[:-1, -count:], rows[1:, :count]
+    return zip(before, rows, after, strict=True)
+
+
+def _folded(chain: FoldedChain, sign: int, component: int) -> _Neighbours:
+    """For each row, those among the rows at hand on its device; none in padding."""
+    found, pairs = _neighbours(chain.basis, sign, component), chain.pairs
+    used = pairs.channels < chain.whole[0]
+    channel = found.channel[np.where(used, pairs.channels, 0)]
+    first = np.arange(len(used)) // chain.share * chain.share - pairs.rows
+    there = pairs.places[channel] - first[:, None]
+    weights = [np.where(used[:, None], w[np.where(used, pairs.channels, 0)], 0) for w in found[1:]]
+    idle = (weights[0] == 0) & (weights[1] == 0)
+    there = np.where(idle, 0, there)
+    assert there.min() >= 0 and there.max() < chain.share + 2 * pairs.rows
+    return _Neighbours(there, *weights)
 
 
 def _values(functions, psi: jax.Array, kappas: np.ndarray) -> list[jax.Array]:

@@ -43,14 +43,6 @@ class SpinorSolver(Solver):
         flat = jnp.concatenate([piece.reshape(-1, rhs.shape[1]) for piece in pieces])
         return flat[_order(self.basis)]
 
-    def solve_grouped(self, rows: jax.Array) -> jax.Array:
-        """M⁻¹ of rows (distinct κ, any number, 2n)."""
-        pieces = [
-            factor.solve_many(rows[a:b])
-            for factor, (a, b, _) in zip(self.factors, _classes(self.basis), strict=True)
-        ]
-        return jnp.concatenate(pieces)
-
 
 def _classes(basis: SpinorBasis) -> list[tuple[int, int, np.ndarray]]:
     """(first, last + 1) of the distinct κ of each class, and their channels (κ, μ)."""

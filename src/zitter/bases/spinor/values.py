@@ -25,12 +25,15 @@ def splines(radial: RadialBSplines) -> RadialBSplines:
     return RadialBSplines(radial.n + 1, radial.degree, radial.rmax, tuple(map(float, knots)))
 
 
-def radial_values(basis: SpinorBasis, psi: jax.Array, r: Any) -> tuple[jax.Array, jax.Array]:
-    """P and Q at the radii r, each (channels, len(r))."""
+def radial_values(
+    basis: SpinorBasis, psi: jax.Array, r: Any, kappas: Any = None
+) -> tuple[jax.Array, jax.Array]:
+    """P and Q at the radii r, each (channels, len(r)); `kappas` of rows in another order."""
+    kappas = basis.kappas if kappas is None else kappas
     u, slope = (splines(basis.radial).evaluate(r, d)[:, : basis.radial.n] for d in range(2))
     slope, ratio = slope / (2 * basis.c), u / (2 * basis.c * np.asarray(r)[:, None])
-    kappa = jnp.asarray(basis.kappas)[:, None]
-    a, b, d = balanced(psi, basis.kappas)
+    kappa = jnp.asarray(kappas)[:, None]
+    a, b, d = balanced(psi, kappas)
     P = a @ u.T + b @ slope.T - (kappa * b) @ ratio.T
     Q = b @ u.T + d @ slope.T + (kappa * d) @ ratio.T
     return P, Q
@@ -54,9 +57,9 @@ def spinor_values(
     return m, jnp.stack(components)
 
 
-def density(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
+def density(basis: SpinorBasis, psi: jax.Array, kappas: Any = None) -> jax.Array:
     """dP/dr = Σ_κμ (|P|² + |Q|²) at the samples of the splines."""
-    P, Q = radial_values(basis, psi, basis.radial.samples)
+    P, Q = radial_values(basis, psi, basis.radial.samples, kappas)
     return jnp.sum(jnp.abs(P) ** 2 + jnp.abs(Q) ** 2, axis=0)
 
 

@@ -20,8 +20,8 @@ class Density(Estimator):
     The grid of `shape` (a number for all axes, or one for each) divides the cell along its lattice
     vectors, or the smaller cell with the lattice `vectors`, into which all electrons are folded,
     such as the primitive one of a supercell. In directions without images it reaches `margin`
-    beyond the nuclei; electrons farther out are not counted. `out.write_cube(file)` writes it for
-    molecular viewers.
+    beyond the nuclei; how many electrons were farther out is said by `outside`, with its error, and
+    in the summary. `out.write_cube(file)` writes it for molecular viewers.
 
     A run keeps the grid of each block: 2·24³ numbers in 200 blocks are 44 MB.
     """
@@ -118,10 +118,15 @@ class _Voxels(Prepared):
         mean, error = average(rows, weights)
         steps = self.edges / np.asarray(self.shape)[:, None]
         voxel = self.copies * abs(np.linalg.det(steps))
-        return {
+        found = {
             "mean": mean / voxel,
             "error": error / voxel,
             "origin": self.origin + 0.5 * np.sum(steps, axis=0),  # the middle of the first voxel
             "steps": steps,
             "nuclei": np.asarray(self.nuclei),
         }
+        if self.periodic < len(self.shape):
+            missed = sum(self.spins) - blocks.reshape(len(blocks), -1).sum(axis=1)
+            outside, its_error = average(missed, weights)
+            found |= {"outside": outside, "outside_error": its_error}
+        return found

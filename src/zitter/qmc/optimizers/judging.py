@@ -18,7 +18,8 @@ from zitter.qmc.wavefunction import Wavefunction
 
 LEAST_OVERLAP = 0.5  # effective fraction of samples a trial must keep after reweighting
 GROUPS = 16  # of walkers, each left out once
-JUDGES = 4096  # samples of each half on which proposals are judged
+JUDGES = 4096  # samples of each half on which all proposals are judged
+LEADERS = 2  # proposals that are then judged on all of them
 
 
 class Gain(NamedTuple):
@@ -63,17 +64,27 @@ def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
     that does best there is taken as all samples together make it.
     """
     half = (now.walker % 2).astype(bool)
-    total: Any = 0.0
-    for chosen in (half, ~half):
-        proposals = method.candidates(now.psi, now.draws.part(chosen), table.part(chosen))
-        rest = np.flatnonzero(~chosen)
-        total = total + _scores(now, method, proposals, rest[:: -(-len(rest) // JUDGES)])
-    final = method.candidates(now.psi, now.draws, table)
+    proposed = [
+        (method.candidates(now.psi, now.draws.part(own), table.part(own)), np.flatnonzero(~own))
+        for own in (half, ~half)
+    ]
+
+    def judged(which: Any, most: int) -> np.ndarray:
+        scores: Any = 0.0
+        for trials, rest in proposed:
+            some = rest[:: -(-len(rest) // most)]
+            scores = scores + _scores(now, method, [trials[index] for index in which], some)
+        return scores
+
     everything = np.arange(len(now.energy))
-    for index in np.argsort(total):
-        if not total[index] < 0:
-            break
-        if _scores(now, method, [final[index]], everything)[0] < 0:
+    first = judged(range(len(proposed[0][0])), JUDGES)
+    leading = np.argsort(first)[:LEADERS]
+    # What is left to gain in the end is less than a few samples can tell.
+    scores = first[leading] if len(everything) <= 2 * JUDGES else judged(leading, len(everything))
+    final = method.candidates(now.psi, now.draws, table)
+    for place in np.argsort(scores):
+        index = leading[place]
+        if scores[place] < 0 and _scores(now, method, [final[index]], everything)[0] < 0:
             return final[index]
     return np.asarray(now.psi.parameters)
 

@@ -20,26 +20,15 @@ from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
 from zitter.qmc.optimizers.linear_method import LinearMethod
 from zitter.qmc.optimizers.tables import Data, Draws, energies, sample, tabulate
-from zitter.qmc.statistics import with_error
+from zitter.qmc.optimizers.verdicts import IDLE_STEPS, Iteration, decided, gained, iteration
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
 from zitter.rounds import Rounds
 
 Psi = TypeVar("Psi", bound=Wavefunction)
 MOST_TIMES = 8  # how many times the draws of an iteration may grow
-IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
-LEAST_GAIN = 2e-3  # of the spread (the variance) of E_L: less is none, and errors must be as small
-
-
-@dataclasses.dataclass(frozen=True)
-class Iteration:
-    """One set of parameters with the energy sampled from it."""
-
-    parameters: np.ndarray
-    energy: float
-    error: float
-    variance: float
-    variance_error: float
+CLEARLY = 5.0  # errors by which the best must be better than the start to need no other judge
+LEAST_GAIN = 5e-4  # of the spread (the variance) of E_L: less is none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,15 +77,17 @@ def optimize(
     many once steps gain too little to be told from noise. Every step is judged on samples drawn
     after it, beside the parameters before it, and taken back where it made things worse. It ends
     when three steps in a row gained nothing that samples can tell, or with the iterations of the
-    method; `converged` and `verdict` say which. Between iterations its state is kept in the folder
-    `checkpoint`, every so many seconds; `resume` goes on from there.
+    method; `converged` and `verdict` say which. Where the course cannot tell that the best is
+    better than the start, both are sampled anew, and the better one is taken. Between iterations
+    its state is kept in the folder `checkpoint`, every so many seconds; `resume` goes on from it.
     """
     method = LinearMethod() if method is None else method
     check_options(psi, method, walkers, draws, stride, seed)
     rounds = Rounds()
     if checkpoint is not None:
         every = float(checks.non_negative("checkpoint_every", checkpoint_every))
-        same = same_run.fingerprint(psi, method, walkers, draws, stride, seed)
+        unlimited = same_run.regardless(method, "iterations")
+        same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
         rounds = Rounds(loop.Checkpoint(Path(checkpoint), every, same), resume)
     source = _Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
@@ -116,8 +107,6 @@ class _Standing(NamedTuple):
 
 def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
     divisor, units = psi.system.units
-    if not rounds.goes_on:
-        source.equilibrate(psi)
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
     standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
@@ -126,25 +115,24 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
         history = [Iteration(*row) for row in _rows(rounds)]
         times, idle, best = int(standing.times), int(standing.idle), int(standing.best)
         gain = Gain(*(float(x) for x in standing.gain))
-        source.state = standing.walk
+        source.state, source.settled = standing.walk, True
         psi = psi.with_parameters(standing.parameters)
     for index in range(done, method.iterations + 1):
         now = source.sampled(psi, times, f"optimizing, step {index} of at most {method.iterations}")
-        history.append(_iteration(now, divisor))
+        history.append(iteration(now, divisor))
         kept = history[best].parameters
         if not np.array_equal(kept, history[index].parameters):
             gain = gain_over(kept, now, method)
             if math.isfinite(gain.value) and gain.value >= -2 * gain.error:
                 best = index
-            least = _least_gain(method, now)
-            gained = gain.value > max(2 * gain.error, least)
-            # Few samples cannot tell whether there is a gain: more of them, before it counts.
-            blind = gain.error > least and times < MOST_TIMES
-            idle = 0 if gained else idle if blind else idle + 1
-            times = times if gained else min(2 * times, MOST_TIMES)
+            gained = gain.value > max(2 * gain.error, _least_gain(method, now))
+        else:
+            gained = False  # no proposal was better
+        if gained:
+            idle = 0
         elif index > 0:
-            # No proposal was better.
-            idle, times = idle + (2 * times >= MOST_TIMES), min(2 * times, MOST_TIMES)
+            # Few samples make poor steps and cannot tell what is gained: more, before it counts.
+            idle, times = idle + (times == MOST_TIMES), min(2 * times, MOST_TIMES)
         if idle >= IDLE_STEPS or index == method.iterations:
             break
         if best == index or np.array_equal(kept, history[index].parameters):
@@ -155,7 +143,8 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
         standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
         rounds.keep(index + 1, standing, **dataclasses.asdict(history[index]))
     rounds.save()  # a stage that follows may be stopped: this one is not to be repeated then
-    best, verdict = _verdict(method, history, best, idle, gain)
+    ends = _ends(psi, method, source, history, best)
+    best, verdict = decided(method, *ends, best, idle, gain)
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     told = type(method).__name__, units
     return Optimization(final, history, best, *told, idle >= IDLE_STEPS, verdict)
@@ -198,12 +187,13 @@ class _Source:
         self.data = spread.placed_rows(
             jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
         )
-
-    def equilibrate(self, psi: Wavefunction) -> None:
-        self._draw(psi, 16, True, "equilibrating")
+        self.settled = False
 
     def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
         """`times` × `draws` draws of every walker."""
+        if not self.settled:
+            self._draw(psi, 16, True, "equilibrating")
+            self.settled = True
         # Walkers come from other parameters: let them settle in these.
         fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
         self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
@@ -260,42 +250,31 @@ def _rows(rounds: Rounds) -> Iterator[tuple[Any, ...]]:
         yield parameters, *(float(x) for x in numbers)
 
 
-def _iteration(now: Sampled, divisor: int) -> Iteration:
-    """Means over all samples, with errors from the means of walkers, which are independent."""
-    walkers = int(np.max(now.walker)) + 1
+def _ends(
+    psi: Wavefunction, method: Method, source: _Source, history: list[Iteration], best: int
+) -> tuple[Iteration, Iteration]:
+    """The start and the best, sampled anew where the course cannot tell which is better.
 
-    def estimate(values: np.ndarray) -> tuple[float, float]:
-        means = values.reshape(-1, walkers).mean(axis=0)
-        return float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(walkers))
-
-    energy, error = estimate(now.energy)
-    variance = estimate((now.energy - energy) ** 2)
-    return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
+    A step is taken unless samples tell that it is worse: many of them may have led astray, and
+    chance chose among them. Samples that had no part in that can tell.
+    """
+    ends = history[0], history[best]
+    gain = gained(method, *ends)
+    if best == 0 or gain.value > CLEARLY * gain.error:
+        return ends
+    divisor, _ = psi.system.units
+    first, last = (
+        iteration(
+            source.sampled(
+                psi.with_parameters(jnp.asarray(end.parameters)), MOST_TIMES, f"judging the {name}"
+            ),
+            divisor,
+        )
+        for name, end in zip(("start", "best"), ends, strict=True)
+    )
+    return first, last
 
 
 def _least_gain(method: Method, now: Sampled) -> float:
     variance = float(np.var(now.energy))
     return LEAST_GAIN * method.objective(math.sqrt(variance), variance)
-
-
-def _verdict(
-    method: Method, history: list[Iteration], best: int, idle: int, gain: Gain
-) -> tuple[int, str]:
-    """Which parameters are taken, and how it ended."""
-    first, last = history[0], history[best]
-    score = [method.objective(h.energy, h.variance) for h in (first, last)]
-    least = [
-        method.objective(h.energy - h.error, h.variance - h.variance_error) for h in (first, last)
-    ]
-    doubt = np.subtract(score, least)
-    if not score[1] - score[0] <= 2 * float(np.hypot(*doubt)):
-        return 0, "failed: no step was better than the start; more walkers or draws might be"
-    unit = "hartree" if method.objective(1.0, 0.0) else "hartree²"
-    told = f"{with_error(gain.value, gain.error)} {unit}"
-    if idle >= IDLE_STEPS:
-        return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
-    if idle:
-        return best, f"nearly converged: samples see no gain in the last step ({told})"
-    if gain.value <= gain.error:
-        return best, f"undecided: the last step gained {told}; take more walkers or draws to tell"
-    return best, f"still improving: the last step gained {told}; more iterations would gain more"

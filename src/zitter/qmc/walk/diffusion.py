@@ -25,7 +25,6 @@ import numpy as np
 
 from zitter import checks, loop
 from zitter.qmc import streams
-from zitter.qmc.energies import local_energies
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
@@ -121,7 +120,7 @@ def dmc(
 
     def equilibrate() -> State:
         warm = loop.drive(
-            advance, context(True), _from_vmc(run, first, localization), equilibration,
+            advance, context(True), _from_vmc(run, first), equilibration,
             label="equilibrating DMC", guard=judge, progress=run.progress,
         )  # fmt: skip
         settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
@@ -150,13 +149,17 @@ def counter(state: State) -> Any:
 
 
 def blank_state(vmc: variational.State, trial: Any) -> State:
-    """DMC walkers of equal weight where a VMC run left them; energies are still unknown."""
+    """DMC walkers of equal weight where a VMC run left them.
+
+    Their energies are not computed: the trial energy stands for them in the first step, long before
+    anything is measured.
+    """
     shape = vmc.walkers.log.shape
     return State(
         vmc.walkers,
         vmc.key,
         jnp.zeros(shape),
-        jnp.zeros(shape),
+        jnp.broadcast_to(trial[..., None], shape),
         jnp.zeros(shape, jnp.int32),
         trial,
         jnp.zeros((*trial.shape, WINDOW)),
@@ -164,30 +167,11 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
     )
 
 
-def _from_vmc(run: Run, first: variational.State, localization: Localization) -> State:
+def _from_vmc(run: Run, first: variational.State) -> State:
     """Walkers drawn from |Ψ|², and the trial energy they have."""
     vmc = variational.equilibrated(run, first, 100, 1)
     trial = jnp.asarray(np.mean(np.asarray(vmc.records["energy"])[50:], axis=0))
-    every = run.over_twists(_with_energies, counter)
-    return _applied(every, _Bare(run.psi, localization, run.dtype), blank_state(vmc.state, trial))
-
-
-class _Bare(eqx.Module):
-    psi: Wavefunction
-    localization: Localization
-    dtype: Any = eqx.field(static=True)
-
-
-def _with_energies(context: _Bare, state: State) -> tuple[State, None]:
-    key = streams.apart(state.key, streams.FIRST_ENERGIES)
-    psi, terms = context.psi, context.localization.terms(context.psi)
-    energies = local_energies(psi, state.walkers, key, context.dtype, terms)["energy"]
-    return eqx.tree_at(lambda s: s.energies, state, energies), None
-
-
-@eqx.filter_jit
-def _applied(step, context, state):
-    return step(context, state)[0]
+    return blank_state(vmc.state, trial)
 
 
 def guard(run: Run) -> Any:
@@ -204,15 +188,18 @@ def guard(run: Run) -> Any:
 def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     """One block of time steps; its averages are weighted with the walkers' weights."""
 
+    # Traced once, for its shapes and for the loop.
+    once = jax.jit(lambda state: _time_step(context, state))
+
     def body(_, carry):
         state, sums, growth = carry
-        state, record, grown = _time_step(context, state)
+        state, record, grown = once(state)
         # The mean weight since the start of the block multiplies what follows.
         factor = jnp.exp(growth + grown)
         sums = jax.tree.map(lambda a, b: a + factor * b, sums, record)
         return state, sums, growth + grown
 
-    shapes = jax.eval_shape(lambda s: _time_step(context, s)[1], state)
+    shapes = jax.eval_shape(once, state)[1]
     zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
     state, sums, growth = jax.lax.fori_loop(0, context.steps, body, (state, zeros, jnp.zeros(())))
     total = sums.pop("one")

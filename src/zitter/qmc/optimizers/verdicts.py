@@ -1,0 +1,68 @@
+"""Which parameters an optimization ends with, and how sure that is."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from zitter.qmc.optimizers.base import Method
+from zitter.qmc.optimizers.judging import Gain, Sampled
+from zitter.qmc.statistics import with_error
+
+IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
+
+
+@dataclasses.dataclass(frozen=True)
+class Iteration:
+    """One set of parameters with the energy sampled from it."""
+
+    parameters: np.ndarray
+    energy: float
+    error: float
+    variance: float
+    variance_error: float
+
+
+def iteration(now: Sampled, divisor: int) -> Iteration:
+    """Means over all samples, with errors from the means of walkers, which are independent."""
+    walkers = int(np.max(now.walker)) + 1
+
+    def estimate(values: np.ndarray) -> tuple[float, float]:
+        means = values.reshape(-1, walkers).mean(axis=0)
+        return float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(walkers))
+
+    energy, error = estimate(now.energy)
+    variance = estimate((now.energy - energy) ** 2)
+    return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
+
+
+def gained(method: Method, first: Iteration, last: Iteration) -> Gain:
+    """By how much the last parameters are better, from samples of each."""
+    score = [method.objective(h.energy, h.variance) for h in (first, last)]
+    least = [
+        method.objective(h.energy - h.error, h.variance - h.variance_error) for h in (first, last)
+    ]
+    return Gain(score[0] - score[1], float(np.hypot(*np.subtract(score, least))))
+
+
+def decided(
+    method: Method, first: Iteration, last: Iteration, best: int, idle: int, gain: Gain
+) -> tuple[int, str]:
+    """Which parameters are taken, and how it ended."""
+    if not gained(method, first, last).value >= 0:
+        return 0, "failed: no step was better than the start; more walkers or draws might be"
+    rise, doubt = last.energy - first.energy, math.hypot(first.error, last.error)
+    if rise > 3 * doubt:  # where something else was minimized
+        told = with_error(rise, doubt)
+        return best, f"doubtful: the energy rose by {told}; begin elsewhere, or with LinearMethod"
+    unit = "hartree" if method.objective(1.0, 0.0) else "hartree²"
+    told = f"{with_error(gain.value, gain.error)} {unit}"
+    if idle >= IDLE_STEPS:
+        return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
+    if idle:
+        return best, f"nearly converged: samples see no gain in the last step ({told})"
+    if gain.value <= gain.error:
+        return best, f"undecided: the last step gained {told}; take more walkers or draws to tell"
+    return best, f"still improving: the last step gained {told}; more iterations would gain more"

@@ -1,0 +1,139 @@
+"""What an energy is worth: solver, box and basis, each measured.
+
+eig = zt.eigenstates(zt.discretize(model, grid), 2)
+zt.energy_errors(model, grid, eig).total        how far each energy may be from exact
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from zitter import checks
+from zitter.bases.base import Basis
+from zitter.eigensolvers import Direct, Eigensolver
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
+from zitter.results import Eigenstates
+from zitter.terms import Model, Potential, discretize
+
+FINER = 3 / 4  # of the spacing, where a coarser grid does not resolve a nucleus
+MOST_POINTS = 4_000_000  # of a finer grid
+BOX_MARGIN = 1.5  # the slope at a wall is known from the first point before it
+
+
+@dataclasses.dataclass(frozen=True)
+class EnergyErrors:
+    """Error estimates in hartree, one for each state; `total` is their sum."""
+
+    solver: np.ndarray  # bounds from the residuals
+    box: np.ndarray  # what the walls add
+    grid: np.ndarray  # from other bases: the sum over all of `by`
+    coarse: np.ndarray  # the energies on the poorest of them
+    by: dict[str, np.ndarray]  # what was varied (spacing, splines, lmax, …) and what it says
+
+    @property
+    def total(self) -> np.ndarray:
+        return self.solver + BOX_MARGIN * self.box + self.grid
+
+
+Find = Callable[[Hamiltonian, int, Eigensolver | None], Eigenstates]
+
+
+def checked_basis(H: Hamiltonian, eig: Eigenstates, find: Find, solver: Any) -> dict[str, Any]:
+    """Entries of `info` about what a better basis would change, or why that is not known."""
+    if H.model is None:
+        return {"basis_check": "none: the Hamiltonian was not made by discretize"}
+    try:
+        decaying = np.iscomplexobj(eig.energies)
+        found = compared(H, eig, find, solver if decaying else None)
+    except (checks.InputError, Unsupported) as reason:
+        return {"basis_check": f"none: {reason}"}
+    return {
+        "basis_check": ", ".join(found.by),
+        "basis_errors": found.grid.tolist(),
+        "energy_errors": found.total.tolist(),
+    }
+
+
+def compared(
+    H: Hamiltonian, eig: Eigenstates, find: Find, solver: Eigensolver | None
+) -> EnergyErrors:
+    """`find` is `eigenstates`."""
+    _require_functions(H.model)
+    n, energies = len(eig.energies), np.asarray(eig.energies)
+    if solver is None and "near" in eig.info:  # not the lowest states, here as there
+        solver = Direct(near=eig.info["near"])
+    by: dict[str, np.ndarray] = {}
+    coarse = energies
+    with warnings.catch_warnings():  # all has been said with the states in hand
+        warnings.simplefilter("ignore", UserWarning)
+        for name, other in _others(H):
+            coarse = _matched(energies, np.asarray(find(other, n, solver).energies))
+            error = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
+            by[name] = np.maximum(by.get(name, 0.0), np.maximum(error, 0.5 * error.max()))
+    info: dict[str, Any] = eig.info
+    return EnergyErrors(
+        np.asarray(info.get("error_bounds", eig.residuals)),
+        np.asarray(info.get("box_errors", np.zeros(n))),
+        np.sum(list(by.values()), axis=0),
+        coarse,
+        by,
+    )
+
+
+def _others(H: Hamiltonian) -> Iterator[tuple[str, Hamiltonian]]:
+    """H on the bases to compare with, each with what is poorer in it."""
+
+    def written(basis: Basis) -> Hamiltonian:
+        return H.origin.remade(discretize(H.model, basis))
+
+    unresolved = False
+    for name, others in H.basis.poorer(H.operator).items():
+        for other in others:
+            try:
+                yield name, written(other)
+            except checks.InputError as error:
+                if error.key not in ("spacing", "order"):  # of differences on few points
+                    raise
+                unresolved = True
+    if unresolved:
+        finer = H.basis.rescaled(FINER)
+        if finer.size > MOST_POINTS:
+            raise checks.InputError(
+                "grid",
+                "must leave room for a second grid to compare with, but a coarser one does not "
+                f"resolve the nuclei and a finer one would have {finer.size} points",
+            )
+        yield "spacing", written(finer)
+
+
+def _require_functions(model: Model) -> None:
+    for i, term in enumerate(model.terms):
+        if isinstance(term, Potential) and term.values is not None:
+            raise checks.InputError(
+                f"model.terms[{i}]",
+                "must be a function or an expression, so that it is known on a second grid to "
+                f"compare with, but is given by its {term.source} on this grid only",
+            )
+
+
+def _matched(energies: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Real levels come in order; decaying states are those next to each."""
+    if not np.iscomplexobj(energies):
+        return found
+    return found[np.argmin(np.abs(energies[:, None] - found), axis=1)]
+
+
+def _error_per_change(model: Model, basis: Basis, other: Basis) -> float:
+    """|E(h) − E(0)| over |E(h) − E(rh)|, at least 1, for an error that grows as hᵖ.
+
+    Splines gain more from each function than this asks for: the change itself is enough.
+    """
+    order = min(term.lattice_order(basis) for term in model.terms)
+    ratios = [wide / h for wide, h in zip(other.lattice or (), basis.lattice or (), strict=True)]
+    return max([1.0, *(1 / abs(ratio**order - 1) for ratio in ratios if ratio != 1)])

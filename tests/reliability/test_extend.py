@@ -1,0 +1,63 @@
+"""`--extend`: more blocks, a later end, more iterations, as if they had been asked for at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from reliability.disks import Killed, Killing, Watched, put
+from reliability.runs import Run, same
+
+FARTHER = {
+    "evolve": "evolve.t=[0, 4.125]",
+    "eigenstates": "eigenstates.solver.max_iterations=100",
+    "vmc": "vmc.blocks=30",
+    "optimize": "optimize.method.iterations=4",
+    "dmc": "dmc.blocks=30",
+}
+
+
+@pytest.mark.parametrize("kind", FARTHER)
+def test_a_run_is_extended(kind, tmp_path, capsys):
+    run, farther = Run(kind, tmp_path / "run"), ("--set", FARTHER[kind])
+    if kind == "eigenstates":  # one that gave up is not finished
+        few = ("--set", "eigenstates.solver.max_iterations=3")
+        assert run.status(*few) == 1
+        assert "stopped at max_iterations = 3" in capsys.readouterr().err
+    else:
+        assert run.status("--keep-checkpoint") == 0
+        assert run.status("--resume") == 0  # which does not remove it
+        assert (run.out / "checkpoint").is_dir()
+        assert run.status("--resume", *farther) == 2
+        assert "belongs to a different input" in capsys.readouterr().err
+    assert run.status("--extend", *farther) == 0, capsys.readouterr().err
+    assert not run.leftovers()
+    whole = Run(kind, tmp_path / "whole")
+    assert whole.status(*farther) == 0
+    assert same(run.numbers(), whole.numbers())
+
+
+def test_a_killed_extension_goes_on(tmp_path, capsys):
+    whole = Run("vmc", tmp_path / "whole")
+    assert whole.status("--set", "vmc.blocks=30") == 0
+    run, farther = Run("vmc", tmp_path / "run"), ("--set", "vmc.blocks=30")
+    assert run.status("--keep-checkpoint") == 0
+    watched = Watched()
+    with put(Killing(100)), pytest.raises(Killed):
+        run.status("--extend", *farther)
+    with put(watched):
+        assert run.status("--resume", *farther) == 0
+    assert same(run.numbers(), whole.numbers())
+
+
+def test_extensions_that_are_refused(tmp_path, capsys):
+    run = Run("vmc", tmp_path)
+    assert run.status("--extend") == 2
+    assert "--extend: must find the checkpoint of a run" in capsys.readouterr().err
+    assert run.status("--keep-checkpoint") == 0
+    for more in ("vmc.seed=5", "vmc.walkers=8"):
+        assert run.status("--extend", "--set", more) == 2
+        assert "--extend: must change nothing but how far" in capsys.readouterr().err
+    assert run.status("--extend", "--set", "vmc.blocks=10") == 2
+    assert "must go on to a later end" in capsys.readouterr().err
+    assert run.status("--extend", "--overwrite") == 2
+    assert run.status("--resume") == 0
