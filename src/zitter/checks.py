@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import datetime
 import difflib
-import functools
-import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -93,29 +91,6 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """`; did you mean "…"?` where a known name is near, else nothing."""
     near = difflib.get_close_matches(cut(str(name), _SHOWN), list(known), 1)
     return f'; did you mean "{near[0]}"?' if near else ""
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which refuses a keyword that it does not have and names the nearest one."""
-    known = inspect.signature(function).parameters
-
-    @functools.wraps(function)
-    def called(*args: P.args, **given: P.kwargs) -> R:
-        for name in given:
-            if name not in known:
-                listed = ", ".join(known)
-                raise InputError(
-                    name,
-                    f"must be a keyword of {function.__name__} ({listed}), but is none"
-                    + did_you_mean(name, known),
-                )
-        return function(*args, **given)
-
-    return called
 
 
 def is_traced(value: Any) -> bool:

@@ -29,7 +29,6 @@ from zitter.stored import Kept
 from zitter.terms import model_guards
 
 
-@checks.keywords
 def evolve(
     H: Hamiltonian,
     psi0: Any,

@@ -23,7 +23,6 @@ from zitter.stored import Kept
 from zitter.terms import Model, discretize, model_guards
 
 
-@checks.keywords
 def eigenstates(
     H: Hamiltonian,
     n: int = 1,

@@ -71,7 +71,6 @@ class Model(eqx.Module):
             checks.instance(f"terms[{i}]", term, Term)
 
 
-@checks.keywords
 def discretize(model: Model, basis: Basis) -> Hamiltonian:
     """Write a model on a basis."""
     checks.instance("model", model, Model)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
@@ -78,8 +79,8 @@ def _bad_places(leaf: Any) -> int:
         return 0
     if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
         return 0
-    finite = np.isfinite(leaf) if not isinstance(leaf, jax.Array) else jax.numpy.isfinite(leaf)
-    return int(np.size(leaf) - np.count_nonzero(finite))
+    with jax.ensure_compile_time_eval():  # what is known stays known while others are traced
+        return int(np.size(leaf) - jnp.count_nonzero(jnp.isfinite(leaf)))
 
 
 def _equal(one: Term, other: Term) -> bool:

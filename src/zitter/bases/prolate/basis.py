@@ -98,6 +98,10 @@ class ProlateSpheroidal(Basis):
             raise checks.InputError(
                 "rmax", f"must be above R/2 = {0.5 * self.R:g}, but is {self.rmax:g}"
             )
+        if reach > sizes.FARTHEST:
+            raise checks.InputError(
+                "rmax", f"must be at most {sizes.FARTHEST:g}, but is {self.rmax:g}"
+            )
         turn = sizes.distance_of_turn(scaling, self.R, self.rmax)
         if elements is None:
             self.elements = sizes.default_elements(self.R, reach, turn)

@@ -57,7 +57,6 @@ class Optimization(Generic[Psi]):
         return self.summary()
 
 
-@checks.keywords
 def optimize(
     psi: Psi,
     method: Method | None = None,

@@ -50,7 +50,6 @@ class State(eqx.Module):
     drift: Any  # largest |Δ ln Ψ| ever found between updated and fresh determinants
 
 
-@checks.keywords
 def vmc(
     psi: Wavefunction,
     walkers: int = 256,
