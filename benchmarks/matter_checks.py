@@ -4,6 +4,7 @@ be-seeds, he-seeds, c-seeds  the optimizer from its default start, ten seeds: VM
                published ones
 quadratures    the nonlocal energy of carbon with ccECP by rules of 4 to 50 points
 localizations  DMC of carbon with T-moves, locality and determinant locality
+jastrows       DMC of beryllium with ccECP with a poor and a good Jastrow factor, beside full CI
 time-steps     DMC of all-electron beryllium at five time steps
 pairs          DMC of two beryllium atoms with ccECP 30 bohr apart, and twice that of one
 phases         VMC and DMC of diamond at Γ, with real orbitals, and at a twist, with a fixed phase
@@ -42,6 +43,7 @@ from zitter.qmc.optimizers.optimization import _Source
 from zitter.reproduce import qmc_matter
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "orbitals"
+BE_FULL_CI = -1.009923  # PySCF, ccecp-cc-pvqz, both electrons
 Rows = Iterator[dict[str, Any]]
 
 
@@ -120,6 +122,19 @@ def localizations(walkers: int) -> Rows:
             yield _row(f"DMC of C, {type(method).__name__}, τ = {tau}", out)
 
 
+def jastrows(walkers: int) -> Rows:
+    """Its s channel repels and Ψ has no node: no T-move is ever possible, all of the potential is
+    localized, and the error of that is of second order in the error of Ψ."""
+    file = FOLDER / "beryllium-core.chk"
+    poor, good = from_pyscf(file, (U(),)), optimized(file, min(walkers, 4096))
+    for label, psi in (("u as it begins", poor), ("u + χ + f", good)):
+        before = vmc(psi, walkers, 150, seed=1)
+        yield _row(f"VMC of Be with ccECP, {label}", before) | {"full_ci": BE_FULL_CI}
+        for tau in (0.02, 0.05):
+            out = dmc(psi, tau, walkers, 150, steps=round(0.5 / tau), start=before.positions)
+            yield _row(f"DMC of Be with ccECP, {label}, τ = {tau}", out) | {"full_ci": BE_FULL_CI}
+
+
 def time_steps(walkers: int) -> Rows:
     psi = optimized(qmc_matter.ORBITALS / "be.chk", min(walkers, 4096))
     for tau in (0.0025, 0.005, 0.01, 0.02, 0.04):
@@ -161,6 +176,7 @@ CHECKS = {
     **{f"{name}-seeds": functools.partial(seeds, name) for name in ("be", "he", "c")},
     "quadratures": quadratures,
     "localizations": localizations,
+    "jastrows": jastrows,
     "time-steps": time_steps,
     "pairs": pairs,
     "phases": phases,

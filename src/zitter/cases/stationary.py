@@ -58,6 +58,8 @@ class Stationary(Physics):
         with located("eigenstates"):
             H = without_light(H, 0.0)
             n = checks.integer("n", self.options.get("n", 1), 1, H.basis.size)
+            every = self.options.get("checkpoint_every", 0.0)
+            checks.non_negative("checkpoint_every", every)
         with located("eigenstates.solver"):
             solver = self.options.get("solver") or recommended(H, n)
             solver.check(H, n)

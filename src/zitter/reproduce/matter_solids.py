@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.qmc import Chi, EnergyTerm, F, JastrowTerm, SlaterJastrow, U, from_pyscf, vmc
+from zitter.qmc.walk.variational import fresh_walkers
 from zitter.reproduce.report import Row
 from zitter.reproduce.sweep_costs import best_seconds, program_of, several_sweeps
 
@@ -99,7 +100,7 @@ def sweep_times(file: Path, size: Size) -> dict[str, float]:
         used.append(term)
         psi = _wavefunction(file, size, used)
         found[name] = _sweep_seconds(psi, r)
-    walkers = jax.vmap(psi.start)(r)
+    walkers = fresh_walkers(psi, r, jnp.float64)
     for term in psi.system.energies:
         found[f"energy, {type(term).__name__}"] = _energy_seconds(psi, term, walkers)
     return found
@@ -110,7 +111,7 @@ def _wavefunction(file: Path, size: Size, jastrow: Sequence[JastrowTerm]) -> Sla
 
 
 def _sweep_seconds(psi: SlaterJastrow, r: Any) -> float:
-    walkers = jax.vmap(psi.start)(r)
+    walkers = fresh_walkers(psi, r, jnp.float64)
     width = jnp.asarray(0.4 * psi.system.length)
     run = program_of(
         lambda psi, w, s: several_sweeps(psi, w, s, 1, jnp.float64), psi, walkers, width

@@ -44,7 +44,8 @@ def separate(
     for part in parts_of(operator):
         if isinstance(part, Diagonal):
             values = part.full() if layout is None else layout.join(part.full())
-            p, q, left = separated(values, scale)
+            # Separated in double; in single precision steps stay there.
+            p, q, left = (x.astype(part.dtype) for x in separated(values, scale))
             # On the diagonal of each element, whose last node is counted in the next.
             along = jnp.pad(p.reshape(size[0], -1), ((0, 0), (0, 1)))[:, :, None] * np.eye(size[1])
             known.append(spread(Separable(scale, along, jnp.diag(q))))

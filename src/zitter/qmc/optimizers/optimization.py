@@ -81,13 +81,13 @@ def optimize(
     its state is kept in the folder `checkpoint`, every so many seconds; `resume` goes on from it.
     """
     method = LinearMethod() if method is None else method
-    check_options(psi, method, walkers, draws, stride, seed)
+    check_options(psi, method, walkers, draws, stride, seed, checkpoint_every)
     rounds = Rounds()
     if checkpoint is not None:
-        every = float(checks.non_negative("checkpoint_every", checkpoint_every))
         unlimited = same_run.regardless(method, "iterations")
         same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
-        rounds = Rounds(loop.Checkpoint(Path(checkpoint), every, same), resume)
+        kept = loop.Checkpoint(Path(checkpoint), float(checkpoint_every), same)
+        rounds = Rounds(kept, checks.boolean("resume", resume))
     source = _Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
         return _optimized(psi, method, source, rounds)
@@ -149,7 +149,9 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
     return Optimization(final, history, best, *told, idle >= IDLE_STEPS, verdict)
 
 
-def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, seed: Any) -> None:
+def check_options(
+    psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, seed: Any, checkpoint_every: Any
+) -> None:
     """Refuse what `optimize` cannot use; no method is its own choice."""
     checks.instance("psi", psi, Wavefunction)
     if method is not None:
@@ -161,6 +163,7 @@ def check_options(psi: Any, method: Any, walkers: Any, draws: Any, stride: Any, 
     runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)
     checks.integer("seed", seed, 0)
+    checks.non_negative("checkpoint_every", checkpoint_every)
     if np.size(psi.parameters) == 0:
         raise checks.InputError(
             "psi", "must have parameters, such as those of Jastrow terms, but has none"

@@ -184,6 +184,7 @@ def guard(run: Run) -> Any:
     )  # fmt: skip
 
 
+@eqx.filter_jit  # traced once, as that of VMC
 def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     """One block of time steps; its averages are weighted with the walkers' weights."""
 

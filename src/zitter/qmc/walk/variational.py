@@ -193,6 +193,7 @@ def begun(psi: Wavefunction, r: Any, dtype: Any) -> Walker:
     return spread.each_walker(lambda psi, x: psi.start(x, dtype), psi, r)
 
 
+@eqx.filter_jit  # so that it is traced once, for the shapes of its records and for its loop
 def step(context: Context, state: State) -> tuple[State, dict[str, Any]]:
     """`stride` sweeps and one measurement of all walkers."""
     psi, dtype = context.psi, context.dtype
