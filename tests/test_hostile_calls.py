@@ -51,8 +51,8 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.eigenstates(H, solver=zt.LOBPCG), "solver: .* but is the class LOBPCG"),
         (lambda H: zt.Model(None), "terms: must be a list of Terms, but is None"),
         (lambda H: zt.Model(zt.Kinetic()), "terms: must be a list of Terms, but is "),
-        (lambda H: zt.Grid(10**12, 0.1), "shape: must fit the .* of memory here, but needs 7.28 T"),
-        (lambda H: zt.Levels(10**9), "n: must fit the .* of memory here"),
+        (lambda H: zt.Grid(10**12, 0.1), "shape: must fit the device's .* needs at least 7.28 T"),
+        (lambda H: zt.Levels(10**9), "n: must fit the device's "),
         (lambda H: zt.RadialBSplines(10**9), "n: must be at most 100000, but is 1000000000"),
     ],
 )  # fmt: skip
