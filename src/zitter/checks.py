@@ -67,6 +67,8 @@ def shown(value: Any) -> str:
         return cut(repr(value), _SHOWN)
     if isinstance(value, dict):
         return "a table"
+    if isinstance(value, type):
+        return f"the class {value.__name__}, not an object {value.__name__}(…)"
     try:
         text = repr(value)
     except (ValueError, RecursionError):

@@ -13,16 +13,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError  # of the head of an npy file
 from typing import Any
 
 import numpy as np
 
-from zitter import checks
+from zitter import checks, io
 
 LARGEST_TEXT = 2**30  # bytes
 # What readers raise where a file is not what its name or its head says.
-FAULTS = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, EOFError,
-          ArithmeticError, MemoryError, zipfile.BadZipFile, zlib.error)  # fmt: skip
+FAULTS = (*io.UNREADABLE, EOFError, zipfile.BadZipFile, zlib.error, SyntaxError, TokenError)
 
 
 def plain(path: str | os.PathLike[str], what: str = "a file", key: str = "file") -> Path:
@@ -61,10 +61,11 @@ def reading(path: str | os.PathLike[str], what: str, key: str = "file") -> Itera
     except checks.ZitterError:
         raise
     except FAULTS as error:
-        reason = checks.cut(" ".join(str(error).split()), 200) or type(error).__name__
-        raise checks.InputError(
-            key, f'must be {what}, but "{checks.cut(str(path), 200)}" is none or damaged: {reason}'
-        ) from None
+        # Only the system speaks to people; a reader's words are about its own variables.
+        reason = getattr(error, "strerror", None)
+        told = f'"{checks.cut(str(path), 200)}" is none or damaged'
+        told = f"{told}: {reason}" if reason else told
+        raise checks.InputError(key, f"must be {what}, but {told}") from None
 
 
 @contextlib.contextmanager
@@ -76,22 +77,8 @@ def hdf5(path: str | os.PathLike[str], what: str, key: str = "file") -> Iterator
         if not h5py.is_hdf5(file):
             raise checks.InputError(key, f'must be {what}, but "{path}" is not HDF5')
         with h5py.File(file, "r") as data:
-            require_memory(data, key)
+            io.require_memory(data, key)
             yield data
-
-
-def require_memory(data: Any, key: str = "file") -> None:
-    """Refuse an open HDF5 file that declares more than the memory holds."""
-    import h5py
-
-    sizes: list[float] = []
-
-    def count(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            sizes.append(float(np.prod(np.asarray(item.shape or (), float))) * item.dtype.itemsize)
-
-    data.visititems(count)
-    _require_memory(key, sum(sizes))
 
 
 def numpy_arrays(path: str | os.PathLike[str], what: str, key: str = "file") -> dict[str, Any]:

@@ -163,6 +163,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
+def kept_text(path: Path) -> str:
+    """What `write_text` wrote; a damaged file gives another text, which equals none that is looked
+    for.
+    """
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
 def append(path: Path, text: str) -> None:
     """A line of a log; a disk that does not take it ends no run."""
     with contextlib.suppress(OSError):

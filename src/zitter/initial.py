@@ -26,6 +26,9 @@ class InitialState(eqx.Module):
     def make(self, H: Hamiltonian, t: float) -> tuple[jax.Array, dict[str, Any]]:
         """(ψ, information for the solution) for a run under H that starts at time t."""
 
+    def check(self, H: Hamiltonian) -> None:
+        """Refuse what `make` would, as far as that is known without computing."""
+
 
 class Eigenstate(InitialState):
     """The stationary state number `state` of H without light and absorbers, at the first moment."""
@@ -99,6 +102,12 @@ class Stored(InitialState):
         self.state = checks.integer("state", state, 0)
 
     def make(self, H, t):
+        return _in_precision(self._found(H)), {"initial_file": self.file}
+
+    def check(self, H):
+        self._found(H)
+
+    def _found(self, H: Hamiltonian) -> Any:
         result = kinds.load(self.file)
         match result:
             case Eigenstates():
@@ -116,7 +125,10 @@ class Stored(InitialState):
                 f"must hold a state of the basis' shape {H.basis.shape}, but it has "
                 f"{np.shape(psi)}",
             )
-        return _in_precision(psi), {"initial_file": self.file}
+        if not np.all(np.isfinite(psi)) or not np.any(psi):
+            fault = "vanishes" if not np.any(psi) else "is not finite"
+            raise checks.InputError("file", f"must hold a state, but that of {self.file} {fault}")
+        return psi
 
 
 def without_light(H: Hamiltonian, t: float) -> Hamiltonian:

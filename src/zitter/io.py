@@ -18,10 +18,11 @@ import numpy as np
 
 from zitter import __version__, checks, files
 
+MUCH = 2**28  # bytes
 OBJECTS = "objects"  # the only group of a file
 # What HDF5, or what is made of its contents, may raise where a file is damaged.
 UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError,
-              OverflowError, MemoryError)  # fmt: skip
+              ArithmeticError, LookupError, MemoryError)  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -106,6 +107,7 @@ def read(path: str | os.PathLike[str]) -> Dataset:
     files.verify(path)
     try:
         with h5py.File(path, "r") as file:
+            require_memory(file)
             groups = {name: item for name, item in file.items() if isinstance(item, h5py.Group)}
             for name in groups:
                 if name != OBJECTS:
@@ -120,9 +122,26 @@ def read(path: str | os.PathLike[str]) -> Dataset:
     except checks.InputError:
         raise
     except UNREADABLE as error:
-        raise files.Damaged(
-            "file", f'must be a readable result file, but "{path}" is not: {error}'
-        ) from None
+        told = f'"{path}" is not'
+        told = f"{told}: {error}" if isinstance(error, OSError) else told
+        raise files.Damaged("file", f"must be a readable result file, but {told}") from None
+
+
+def require_memory(data: Any, key: str = "file") -> None:
+    """Refuse an open HDF5 file that declares more numbers than the memory holds."""
+    import h5py
+
+    sizes: list[float] = []
+
+    def count(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            sizes.append(float(np.prod(np.asarray(item.shape or (), float))) * item.dtype.itemsize)
+
+    data.visititems(count)
+    if sum(sizes) > MUCH:  # else it is shown without waiting for JAX
+        from zitter import runtime
+
+        runtime.require_memory(key, sum(sizes))
 
 
 def _write_object(group: Any, packed: Packed) -> None:

@@ -67,9 +67,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise checks.InputError(
             "file", f'must be a whole zitter result, but "{path}" lacks {error.args[0]}'
         ) from None
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+    except data_files.FAULTS:
         raise checks.InputError(
-            "file", f'must be a whole zitter result, but "{path}" is damaged: {error}'
+            "file", f'must be a whole zitter result, but "{path}" is damaged'
         ) from None
 
 

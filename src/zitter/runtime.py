@@ -255,7 +255,7 @@ def require_memory(key: str, needed: float) -> None:
         most = limit * mesh.size
     if most is not None and needed > most:
         raise checks.InputError(
-            key, f"must fit the {readable(most)} of memory here, but needs {readable(needed)}"
+            key, f"must fit the device's {readable(most)}, but needs at least {readable(needed)}"
         )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from reliability import mutations, trials
+import zitter as zt
+from reliability import damage, mutations, trials
+from reliability.runs import CASES
 
 
 class Stage:
@@ -20,7 +25,7 @@ class Stage:
 
     def inputs(self, number: int) -> trials.Outcome:
         """A mutated example through `zitter run --dry-run`."""
-        given = mutations.made(number, self.seed)
+        given = mutations.made(number, mutations.examples(), self.seed)
         case, out = self._written(given.text), self.folder / "out"
         arguments = ["run", case, "--dry-run", "--json", "--out", out, *given.options]
         # Programs of Monte Carlo take longer to compile than any hang; real runs compile them.
@@ -28,8 +33,64 @@ class Stage:
         with contextlib.nullcontext() if compiles else trials.uncompiled():
             return trials.tried(trials.command(*arguments), trials.nothing_in(out))
 
+    def runs(self, number: int) -> trials.Outcome:
+        """A mutated small case that runs."""
+        given = mutations.made(number, small(), self.seed, mildly=True)
+        case, out = self._written(given.text), self.folder / "out"
+        arguments = ["run", case, "--json", "--out", out, *given.options]
+        judge = trials.whole_or_nothing(out)
+        return trials.tried(trials.command(*arguments), judge, trials.terminate)
+
+    def files(self, number: int) -> trials.Outcome:
+        """A damaged file through what reads it: load, show, plot, resume, or a new run."""
+        rng = random.Random(f"{self.seed}:{number}")
+        name = rng.choice(sorted(self._originals))
+        place = self.folder / "damaged"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(self._originals[name], place)
+        kind, _, what = name.partition(" ")
+        out = place / "out"
+        if kind == "data":
+            damage.damage(rng, place / what)
+            command = trials.command("run", place / "case.toml", "--dry-run", "--out", out)
+            with trials.uncompiled():
+                return trials.tried(command, trials.nothing_in(out))
+        choices = [p for p in sorted(out.glob("**/*")) if p.is_file() and p.name != "log.txt"]
+        damaged = rng.choice(choices or [place / "case.toml"])
+        damage.damage(rng, damaged)
+        verb = "sweep" if "sweep" in name else "run"
+        again = [verb, place / "case.toml", "--out", out, "-q"]
+        again += ["--over", "model.terms.1.Z=1,2"] if verb == "sweep" else ["--resume"]
+        readers: list[Any] = [
+            trials.command(*again),
+            trials.command("show", out, "--json"),
+            trials.command("plot", out, "-o", place / "figure.png"),
+            lambda: self._loaded(damaged),
+        ]
+        action = readers[0] if kind == "checkpoint" else rng.choice(readers)
+        return trials.tried(action, late=trials.terminate)
+
+    @staticmethod
+    def _loaded(path: Path) -> int:
+        result = zt.load(path)
+        result.summary()
+        _ = result.numbers()
+        return 0
+
+    @functools.cached_property
+    def _originals(self) -> dict[str, Path]:
+        with trials.silent():
+            return damage.originals(self.folder / "originals")
+
     def _written(self, text: str) -> Path:
         case = self.folder / "case.toml"
         case.write_text(text, encoding="utf-8", newline="")
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         return case
+
+
+@functools.cache
+def small() -> dict[str, dict[str, Any]]:
+    """Cases that run within a second or two."""
+    found = {name: tomllib.loads(text) for name, text in CASES.items() if name != "sweep"}
+    return found | {name: mutations.short(name) for name in ("double-well-levels", "h2-1d")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import datetime
+import functools
 import random
 import tomllib
 from collections.abc import Callable, Iterator
@@ -66,21 +67,34 @@ class Input:
         return any(name in self.text for name in ("vmc", "dmc", "optimize"))
 
 
-def made(number: int, seed: int = 0, names: list[str] | None = None) -> Input:
-    """Hostile input number `number`."""
+def made(
+    number: int, tables: dict[str, dict[str, Any]], seed: int = 0, mildly: bool = False
+) -> Input:
+    """Hostile input number `number` of those that can be made of some tables.
+
+    `mildly` changes numbers only, so that many inputs are accepted.
+    """
     rng = random.Random(f"{seed}:{number}")
-    example = rng.choice(names or sorted(SHORTER))
-    table = copy.deepcopy(short(example))
+    example = rng.choice(sorted(tables))
+    table = copy.deepcopy(tables[example])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        _mutate(rng, table)
+        if mildly and rng.random() < 0.9:
+            _near(rng, table)
+        else:
+            _mutate(rng, table)
     try:
         text = document.dump(table)
         tomllib.loads(text)
     except (ValueError, RecursionError):  # what has no form in TOML
-        text = document.dump(short(example))
+        text = document.dump(tables[example])
     if rng.random() < 0.08:
         text = _scratched(rng, text)
     return Input(example, text, _options(rng, table))
+
+
+@functools.cache
+def examples() -> dict[str, dict[str, Any]]:
+    return {name: short(name) for name in SHORTER}
 
 
 def short(example: str) -> dict[str, Any]:
@@ -109,6 +123,14 @@ def _mutate(rng: random.Random, table: dict[str, Any]) -> None:
 
 def _replace(rng, here, key, table):
     here[key] = _anything(rng)
+
+
+def _near(rng: random.Random, table: dict[str, Any]) -> None:
+    """Another number that may be meant."""
+    here, key = rng.choice([(h, k) for h, k in _nodes(table) if _is_number(h[k])])
+    old = here[key]
+    new = rng.choice([old + 1, old + 2, 2 * old, 3 * old, old * 0.7, old * 1.3, 0, 1, -old])
+    here[key] = round(new) if isinstance(old, int) and rng.random() < 0.95 else new
 
 
 def _renumber(rng, here, key, table):

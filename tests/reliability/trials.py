@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from test_examples import EXAMPLES
-from zitter import checks, cli, kinds, loop, solve
+from zitter import checks, cli, files, kinds, loop, solve
 from zitter.qmc import sizes
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
@@ -122,6 +122,12 @@ def _speech(status: int | None, said: str) -> str:
     return "python words" if any(PYTHON.search(line) for line in errors) else ""
 
 
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
 def command(*arguments: object) -> Callable[[], int]:
     return lambda: cli.status([str(a) for a in arguments])
 
@@ -138,7 +144,7 @@ def whole_or_nothing(folder: Path) -> Callable[[int], str]:
         if status == 2 and folder.exists():
             return "partial output"
         result = folder / "result.h5"
-        if (status == 0) != result.exists() or any(folder.glob("**/.*.h5.*")):
+        if (status == 0) != result.exists() or any(folder.glob(f"**/{files.TEMPORARY}")):
             return "partial output"
         if status == 0:
             try:

@@ -217,6 +217,11 @@ class Basis(eqx.Module):
         )
 
     @property
+    def periodic(self) -> bool:
+        """Whether space closes on itself, so that r is no operator that suits it."""
+        return False
+
+    @property
     def light_advice(self) -> str:
         """What to use instead of a gauge that does not fit."""
         return ""

@@ -31,7 +31,7 @@ class Levels(Basis):
     def __init__(self, n: int):
         runtime.settings()
         self.shape = (checks.integer("n", n, 1),)
-        runtime.require_memory("n", 8.0 * self.shape[0] ** 2)  # of one matrix
+        runtime.require_memory("n", 8 * self.shape[0] ** 2)  # of one matrix
 
     @property
     def orthonormal(self) -> bool:

@@ -72,6 +72,8 @@ class Evolution(Physics):
     def check(self, estimating: bool) -> None:
         self.check_basis()
         self.H = self.hamiltonian()
+        with located("initial"):
+            self.initial.check(self.H)
         # Every run of a file says what its step size costs, unless asked not to.
         options: dict[str, Any] = {"step_check": True, **self.options}
         every = options.pop("checkpoint_every", CHECKPOINT_EVERY)

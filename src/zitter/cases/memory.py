@@ -51,7 +51,7 @@ def together() -> int | None:
 def no_eigenstates(H: Any, n: int, solver: Any = None) -> Any:
     """States of the right shape for a plan that will not be run."""
     checks.integer("n", n, 1, H.basis.size)
-    runtime.require_memory("n", 8.0 * n * H.basis.size)
+    runtime.require_memory("n", 8 * n * H.basis.size)
     return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), runtime.settings().complex_dtype))
 
 

@@ -110,7 +110,7 @@ class Folder:
         """The fingerprints of the run that was begun here: whole, and without how far it goes."""
         if not self._fingerprint.exists():
             return ["", ""]
-        return [*self._fingerprint.read_text(encoding="utf-8", errors="replace").split(), "", ""]
+        return [*files.kept_text(self._fingerprint).split(), "", ""]
 
     def end(self) -> None:
         if self.keep:

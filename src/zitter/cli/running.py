@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jax.errors import JaxRuntimeError
 
 import zitter
@@ -202,9 +204,12 @@ def named(file: Path) -> Iterator[None]:
     except (MemoryError, JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        first_line = checks.cut(str(error).strip().split("\n")[0], 200)
+        amount = re.search(r"[\d.]+ (?:[KMGTPE]iB|bytes)", str(error))
+        needed = f": {amount[0]} more were asked for" if amount else ""
+        raise checks.InputError(f"{file}", f"must fit the memory, but does not{needed}") from None
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
         raise checks.InputError(
-            f"{file}", f"must fit the memory, but does not: {first_line}"
+            f"{file}", f"must hold numbers to compute with, but does not: {error}"
         ) from None
 
 

@@ -54,9 +54,9 @@ class Run:
     ) -> Run:
         checks.instance("psi", psi, Wavefunction)
         count = checks.integer("walkers", walkers, 2)
-        each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+        each = 8 * psi.system.dimension * psi.system.electrons  # of positions alone
         runtime.require_memory("walkers", count * each)
-        runtime.require_memory("blocks", 8.0 * checks.integer("blocks", blocks, 4))
+        runtime.require_memory("blocks", 8 * checks.integer("blocks", blocks, 4))
         if start is not None:
             shape = (None, psi.system.dimension, psi.system.electrons)
             given = checks.array("start", start, shape)

@@ -26,6 +26,7 @@ from zitter.solve import course, guards, requests, watching
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
+from zitter.terms import model_guards
 
 
 def evolve(
@@ -94,10 +95,12 @@ def prepare(
     checks.instance("propagator", propagator, Propagator)
     first, last = requests.span(t)
     dt = float(checks.positive("dt", dt, "time"))
+    model_guards.warn_without_motion(H.model)
+    model_guards.check_start(H, first)
     steps = requests.count_steps(last - first, dt)
     dt = (last - first) / steps
     save_every = requests.record_interval(save_every, steps)
-    runtime.require_memory("save_every", 8.0 * (steps // save_every))
+    runtime.require_memory("save_every", 8 * (steps // save_every))
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
     step_limit = float(checks.positive("step_limit", step_limit))

@@ -17,11 +17,12 @@ from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
+from zitter.results import Eigenstates, Solution
 
 
 def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     checks.instance("H", H, Hamiltonian)
-    psi = runtime.as_state(psi0)
+    psi = _state(psi0)
     if psi.shape != H.basis.shape:
         raise checks.InputError(
             "psi0", f"must have the shape of the basis {H.basis.shape}, but has {psi.shape}"
@@ -34,10 +35,27 @@ def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     return H, psi, checks.instance("propagator", propagator, Propagator)
 
 
+def _state(psi0: Any) -> jax.Array:
+    """An array; results that hold states say which of them would do."""
+    match psi0:
+        case Eigenstates():
+            fault = "an Eigenstates: take one of its states, such as .states[0]"
+        case Solution():
+            fault = "a Solution: take its .final"
+        case None | str() | dict():
+            fault = checks.shown(psi0) if psi0 is not None else "None"
+        case _:
+            try:
+                return runtime.as_state(psi0)
+            except (TypeError, ValueError):
+                fault = checks.shown(psi0)
+    raise checks.InputError("psi0", f"must be an array of coefficients, but is {fault}")
+
+
 def check_observables(observables: Sequence[Observable]) -> None:
+    checks.listed("observables", observables, Observable)
     names: set[str] = set()
     for i, o in enumerate(observables):
-        checks.instance(f"observables.{i}", o, Observable)
         if o.name in names:
             raise checks.InputError(
                 f"observables.{i}", f"must differ from those before it, but is another {o.name}"

@@ -20,7 +20,7 @@ from zitter.results import Eigenstates
 from zitter.rounds import Rounds
 from zitter.solve.accuracy import EnergyErrors, checked_basis, compared
 from zitter.stored import Kept
-from zitter.terms import Model, discretize
+from zitter.terms import Model, discretize, model_guards
 
 
 def eigenstates(
@@ -43,6 +43,7 @@ def eigenstates(
     """
     checks.instance("H", H, Hamiltonian)
     n = checks.integer("n", n, 1, H.basis.size)
+    model_guards.warn_without_motion(H.model)
     solver = recommended(H, n) if solver is None else solver
     checks.instance("solver", solver, Eigensolver)
     solver.check(H, n)

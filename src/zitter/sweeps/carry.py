@@ -166,7 +166,7 @@ def _alone(case: cases.Case, job: cases.Job) -> Result | Exception:
     begun = job.checkpoint / "input"
     try:
         with batches.alone():
-            goes_on = begun.exists() and begun.read_text(encoding="utf-8") == case.fingerprint()
+            goes_on = begun.exists() and files.kept_text(begun) == case.fingerprint()
             if not goes_on:
                 _clear(job)
             files.write_text(begun, case.fingerprint())

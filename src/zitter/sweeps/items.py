@@ -105,7 +105,7 @@ class Store:
 
     def failure(self, item: Item) -> str | None:
         path = self._reason(item)
-        return path.read_text(encoding="utf-8") if path.exists() else None
+        return files.kept_text(path) if path.exists() else None
 
     def assemble(self, axes: Sequence[Axis], items: Sequence[Item], info: dict, text: str) -> Sweep:
         """`result.h5` of all that is there now.

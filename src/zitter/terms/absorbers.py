@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +25,7 @@ class ComplexAbsorber(Term):
     of the particle, as in `Kinetic`.
     """
 
+    moves: ClassVar[bool] = False
     width: Any
     delta: Any
     mass: Any
@@ -54,6 +55,7 @@ class MaskAbsorber(Term):
     `per` is τ, so that the absorption does not depend on the time step.
     """
 
+    moves: ClassVar[bool] = False
     width: Any
     power: Any
     per: Any

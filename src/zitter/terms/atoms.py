@@ -125,6 +125,7 @@ class Marinescu(Term):
     does not commute with r, light belongs in `LengthGauge`.
     """
 
+    moves: ClassVar[bool] = False
     local: ClassVar[bool] = False
     atom: str = eqx.field(static=True)
     # atom: Z, α_c, (a₁, a₂, a₃, a₄, r_c) for l = 0, 1, 2, ≥ 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import warnings
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -22,6 +22,7 @@ from zitter.hamiltonian import (
 )
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.sums import add
+from zitter.terms import model_guards
 
 SMOOTH_ORDER = 4  # counted where errors fall faster than any power, in the long run
 
@@ -31,6 +32,12 @@ class Term(eqx.Module):
 
     local: ClassVar[bool] = True  # false for a potential that does not commute with r
     needs_local: ClassVar[bool] = False  # true for light that is right beside local ones only
+    moves: ClassVar[bool] = True  # false for what leaves a particle at rest where it is
+
+    @property
+    def light(self) -> Any:
+        """The pulse that it couples to all of the particles, None where it is no such coupling."""
+        return None
 
     @abc.abstractmethod
     def discretize(self, basis: Basis) -> list[Contribution]:
@@ -53,6 +60,10 @@ class Model(eqx.Module):
     terms: tuple[Term, ...]
 
     def __init__(self, terms: Iterable[Term]):
+        if isinstance(terms, Term) or not isinstance(terms, Iterable):
+            raise checks.InputError(
+                "terms", f"must be a list of Terms, but is {checks.shown(terms)}"
+            )
         self.terms = tuple(terms)
         if not self.terms:
             raise checks.InputError("terms", "must hold at least one term, but is empty")
@@ -64,16 +75,18 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
     """Write a model on a basis."""
     checks.instance("model", model, Model)
     checks.instance("basis", basis, Basis)
+    model_guards.check_terms(model)
     _warn_of_nonlocal(model)
     fixed: list[Operator] = []
     changing: list[TimeDependent] = []
     absorbers: list[Operator] = []
     masks: list[jax.Array] = []
-    for term in model.terms:
+    for position, term in enumerate(model.terms):
         try:
             pieces = term.discretize(basis)
         except Refused as refusal:  # said in the name of the term that asked
             raise unsupported(term, basis, refusal.advice) from None
+        model_guards.check_finite(position, term, pieces)
         for piece in pieces:
             match piece:
                 case Operator():

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -57,6 +57,7 @@ class DiracLight(Term):
     left at t = duration + rmax/c.
     """
 
+    moves: ClassVar[bool] = False
     pulse: Field
     lmax: int = eqx.field(static=True)
     waves: Waves | None = eqx.field(static=True)

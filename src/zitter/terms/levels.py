@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -40,6 +40,7 @@ class DrivenMatrix(Term):
     Derivatives pass through the matrix, the pulse, and a function that is an equinox module.
     """
 
+    moves: ClassVar[bool] = False
     matrix: Any
     pulse: Field | None
     expression: Expression | None = eqx.field(static=True)

@@ -8,6 +8,7 @@ On a line the field acts along the only axis. Otherwise it acts along the pulse'
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -119,12 +120,23 @@ def _coupled(
 class LengthGauge(Term):
     """E(t)·r for each particle."""
 
+    moves: ClassVar[bool] = False
     pulse: Field
 
     def __init__(self, pulse: Field):
         self.pulse = checks.instance("pulse", pulse, Field)
 
+    @property
+    def light(self) -> Field:
+        return self.pulse
+
     def discretize(self, basis: Basis) -> list[Contribution]:
+        if basis.periodic:
+            warnings.warn(
+                "E(t)·r of LengthGauge jumps where a periodic basis closes on itself: use "
+                'VelocityGauge, or boundary = "zero"',
+                stacklevel=3,
+            )
         return [*_coupled(self, basis, basis.position)]
 
 
@@ -134,6 +146,7 @@ class VelocityGauge(Term):
     On atomic bases A²/2 is left out: it turns the phase of the whole state and nothing else.
     """
 
+    moves: ClassVar[bool] = False
     needs_local: ClassVar[bool] = True
     pulse: Field
     mass: Any
@@ -143,6 +156,10 @@ class VelocityGauge(Term):
         self.pulse = checks.instance("pulse", pulse, Field)
         self.mass = checks.positive("mass", mass, "mass")
         self.order = checks.choice("order", order, ORDERS)
+
+    @property
+    def light(self) -> Field:
+        return self.pulse
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         def velocity(unit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -34,6 +34,8 @@ OVERLAPPING_ORDER = 2  # of the spacing, where nuclei share their cores
 
 class OneBody(Term):
     """Σ_particles V(x, y, z): the same potential for each particle."""
+
+    moves: ClassVar[bool] = False
 
     @abc.abstractmethod
     def value(self, *coordinates: Any) -> Any:
@@ -95,6 +97,7 @@ class Harmonic(OneBody):
 class Centers(Term):
     """Σ_j of a potential around centres R_j, at rest or on a trajectory."""
 
+    moves: ClassVar[bool] = False
     Z: Any
     centers: np.ndarray | None
     motion: Trajectory | None
@@ -272,6 +275,7 @@ class Coulomb(Centers):
 class Repulsion(Term):
     """Σ_{i<j} Z / √(|r_i − r_j|² + a) between the particles."""
 
+    moves: ClassVar[bool] = False
     Z: Any
     softening: Any
 

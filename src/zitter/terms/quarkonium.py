@@ -9,7 +9,7 @@ the mass of a state is 2m_q + E. The −α/r at the origin is treated like a nuc
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ from zitter.terms.singularity import regularized
 class _AtTheOrigin(Term):
     """−α/r with a smooth core, plus a bounded remainder that the subclass gives."""
 
+    moves: ClassVar[bool] = False
     alpha: Any
     mass: Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -35,6 +35,7 @@ class Potential(Term):
     last.
     """
 
+    moves: ClassVar[bool] = False
     function: Callable[..., Any] | None = eqx.field(static=True)
     expression: Expression | None = eqx.field(static=True)
     values: Any

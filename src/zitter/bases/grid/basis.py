@@ -133,6 +133,10 @@ class Grid(Basis):
         return self.spacing
 
     @property
+    def periodic(self) -> bool:
+        return self.boundary == "periodic"
+
+    @property
     def carries_phase(self) -> bool:
         return True
 

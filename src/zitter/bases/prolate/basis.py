@@ -98,13 +98,17 @@ class ProlateSpheroidal(Basis):
             raise checks.InputError(
                 "rmax", f"must be above R/2 = {0.5 * self.R:g}, but is {self.rmax:g}"
             )
+        if reach > sizes.FARTHEST:
+            raise checks.InputError(
+                "rmax", f"must be at most {sizes.FARTHEST:g}, but is {self.rmax:g}"
+            )
         turn = sizes.distance_of_turn(scaling, self.R, self.rmax)
         if elements is None:
             self.elements = sizes.default_elements(self.R, reach, turn)
         else:
             self.elements = sizes.given_elements(elements, reach, turn)
         self.scaling = scaling
-        runtime.require_memory("eta", 16.0 * self.eta * max(self.eta, self.shape[0]))
+        runtime.require_memory("eta", 16 * self.eta * max(self.eta, self.shape[0]))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -56,8 +56,8 @@ class SphericalBasis(Basis):
             m = checks.integer("m", m, -self.lmax, self.lmax)
         self.m = m
         channels = (self.lmax + 1) ** 2 if m == "all" else self.lmax + 1 - abs(m)
-        runtime.require_memory("lmax", 8.0 * channels * radial.n)
-        runtime.require_memory("radial.n", 8.0 * radial.n**2)  # the inverse of the overlap
+        runtime.require_memory("lmax", 8 * channels * radial.n)
+        runtime.require_memory("radial.n", 8 * radial.n**2)  # the inverse of the overlap
 
     @property
     def shape(self) -> tuple[int, ...]:

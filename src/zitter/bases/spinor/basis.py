@@ -75,8 +75,8 @@ class SpinorBasis(Basis):
         self.kappa_max = checks.integer("kappa_max", kappa_max, 1)
         self.mu_max = _largest_mu(mu_max, self.kappa_max)
         channels = self.kappa_max * min(2 * self.kappa_max, 2 * self.mu_max + 1)  # or half as many
-        runtime.require_memory("kappa_max", 8.0 * channels * radial.n)
-        runtime.require_memory("kappa_max", 32.0 * self.kappa_max * radial.n**2)  # states of H₀
+        runtime.require_memory("kappa_max", 8 * channels * radial.n)
+        runtime.require_memory("kappa_max", 32 * self.kappa_max * radial.n**2)  # states of H₀
         self.c = float(checks.positive("c", c))
         self.order = checks.choice("order", order, ("kappa", "mu"))
 

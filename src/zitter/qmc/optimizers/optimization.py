@@ -158,7 +158,7 @@ def check_options(
         checks.instance("method", method, Method)
     spread.check_share(checks.integer("walkers", walkers, 2))
     checks.integer("draws", draws, 4)
-    each = 8.0 * psi.system.dimension * psi.system.electrons  # of positions alone
+    each = 8 * psi.system.dimension * psi.system.electrons  # of positions alone
     runtime.require_memory("walkers", walkers * each)
     runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)

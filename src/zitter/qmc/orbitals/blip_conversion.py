@@ -132,7 +132,9 @@ def to_blips(
         found = _converted(orbitals, cell, every, sizes, kind, stored, seed)
         if found.value_error <= wanted:
             return found
-        if np.prod(sizes) * orbitals.count > LARGEST:
+        # The law below is the best that can be hoped for: what it cannot reach is not tried.
+        ideal = spacing * min(1.0, wanted / found.value_error) ** 0.25
+        if max(np.prod(sizes), np.prod(lengths / ideal) / 8) * orbitals.count > LARGEST:
             raise checks.InputError(
                 "error",
                 f"must be at least {found.value_error:.1e}, which {found.blips.grid} points reach, "

@@ -1,0 +1,95 @@
+"""What a model surely does not mean: refused or warned of before anything is computed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks
+from zitter.hamiltonian import Driven, Moving
+
+if TYPE_CHECKING:
+    from zitter.hamiltonian import Hamiltonian
+    from zitter.terms.base import Model, Term
+
+
+def check_terms(model: Model) -> None:
+    """Refuse a term that stands there twice, and light that is coupled in two gauges."""
+    if checks.is_traced(model):
+        return
+    for later, term in enumerate(model.terms):
+        for earlier, other in enumerate(model.terms[:later]):
+            name = type(term).__name__
+            if type(other) is type(term) and _equal(other, term):
+                raise checks.InputError(
+                    f"terms[{later}]",
+                    f"must differ from those before it, but is the same {name} as terms[{earlier}]",
+                )
+            if type(other) is not type(term) and _same_light(other, term):
+                raise checks.InputError(
+                    f"terms[{later}]",
+                    f"must not couple light that is there already, but {name} takes the pulse of "
+                    f"{type(other).__name__}: one gauge is enough",
+                )
+
+
+def check_finite(position: int, term: Term, pieces: Any) -> None:
+    """Refuse operators that are infinite or undefined somewhere."""
+    bad = sum(_bad_places(leaf) for leaf in jax.tree.leaves(pieces))
+    if bad:
+        places = "1 place" if bad == 1 else f"{bad} places"
+        raise checks.InputError(
+            f"terms[{position}]",
+            f"must be finite on the basis, but {type(term).__name__} is not at {places}",
+        )
+
+
+def check_start(H: Hamiltonian, t: float) -> None:
+    """Refuse a first moment at which what changes with time is not finite."""
+    for part in H.changing:
+        match part:
+            case Driven():
+                made: Any = part.factor(t)
+            case Moving():
+                made = part.at(t)
+            case _:
+                continue
+        if any(_bad_places(leaf) for leaf in jax.tree.leaves(made)):
+            raise checks.InputError("t", f"must begin where H is finite, but at {t:g} it is not")
+
+
+def warn_without_motion(model: Model | None) -> None:
+    """A particle without kinetic energy stays where it is: hardly anybody means that."""
+    if model is not None and not any(term.moves for term in model.terms):
+        warnings.warn(
+            "the model holds no kinetic energy, so that nothing moves: add Kinetic() to its terms",
+            stacklevel=3,
+        )
+
+
+def _bad_places(leaf: Any) -> int:
+    if not eqx.is_inexact_array(leaf) and not isinstance(leaf, np.ndarray | np.inexact):
+        return 0
+    if checks.is_traced(leaf) or np.dtype(leaf.dtype).kind not in "fc":
+        return 0
+    if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
+        return 0
+    with jax.ensure_compile_time_eval():  # what is known stays known while others are traced
+        return int(np.size(leaf) - jnp.count_nonzero(jnp.isfinite(leaf)))
+
+
+def _equal(one: Term, other: Term) -> bool:
+    try:
+        return bool(eqx.tree_equal(one, other))
+    except (TypeError, ValueError):  # static parts that cannot be compared
+        return False
+
+
+def _same_light(one: Term, other: Term) -> bool:
+    lights = [term.light for term in (one, other)]
+    return None not in lights and _equal(*lights)

@@ -1,0 +1,154 @@
+"""What Python's caller may get wrong: one sentence, the same as from a file."""
+
+# What is wrong here is meant to be.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import zitter as zt
+from zitter import cli
+
+
+@pytest.fixture(scope="module")
+def H():
+    return zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(31, 0.5))
+
+
+class Pole(zt.Term):
+    """1/x, on a grid that has a point at zero."""
+
+    def discretize(self, basis):
+        with np.errstate(divide="ignore"):
+            return [basis.multiply(1 / basis.places().values[0])]
+
+
+PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda H: zt.evolve(H, None, (0, 1), 0.1), "psi0: must be an array .* but is None"),
+        (lambda H: zt.evolve(H, "x", (0, 1), 0.1), "psi0: must be an array of coeff.* but is 'x'"),
+        (
+            lambda H: zt.evolve(H, zt.eigenstates(H, 1), (0, 1), 0.1),
+            r"psi0: .* but is an Eigenstates: take one of its states, such as .states\[0\]",
+        ),
+        (
+            lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, observables=zt.Norm()),
+            "observables: must be a list of Observables, but is Norm",
+        ),
+        (
+            lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, observables=None),
+            "observables: must be a list of Observables, but is None",
+        ),
+        (lambda H: zt.evolve(H, np.ones(31), (0, 1), 1e-300), "dt: must give at most 1e.12 steps"),
+        (lambda H: zt.eigenstates(H, solver=zt.LOBPCG), "solver: .* but is the class LOBPCG"),
+        (lambda H: zt.Model(None), "terms: must be a list of Terms, but is None"),
+        (lambda H: zt.Model(zt.Kinetic()), "terms: must be a list of Terms, but is "),
+        (lambda H: zt.Grid(10**12, 0.1), "shape: must fit the device's .* needs at least 7.28 T"),
+        (lambda H: zt.Levels(10**9), "n: must fit the device's "),
+        (lambda H: zt.RadialBSplines(10**9), "n: must be at most 100000, but is 1000000000"),
+    ],
+)  # fmt: skip
+def test_refused(H, call, sentence):
+    with pytest.raises(zt.InputError, match=f"^{sentence}"):
+        call(H)
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        (
+            [zt.Kinetic(), zt.Kinetic()],
+            r"terms\[1\]: must differ .* the same Kinetic as terms\[0\]",
+        ),
+        (
+            [zt.Kinetic(), zt.LengthGauge(PULSE), zt.VelocityGauge(PULSE)],
+            r"terms\[2\]: must not couple light that is there already",
+        ),
+        (
+            [zt.Kinetic(), Pole()],
+            r"terms\[1\]: must be finite on the basis, but Pole is not at 1 place",
+        ),
+    ],
+)
+def test_models_that_nobody_means_are_refused(terms, sentence):
+    with pytest.raises(zt.InputError, match=sentence):
+        zt.discretize(zt.Model(terms), zt.Grid(31, 0.5))
+
+
+def test_terms_that_differ_in_a_number_are_two():
+    wells = [zt.SoftCoulomb(centers=[-1.0]), zt.SoftCoulomb(centers=[1.0])]
+    other = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
+    light = [zt.LengthGauge(PULSE), zt.VelocityGauge(other)]  # two pulses, each in its gauge
+    zt.discretize(zt.Model([zt.Kinetic(), *wells, *light]), zt.Grid(31, 0.5))
+
+
+def test_nothing_moves_without_kinetic_energy():
+    H = zt.discretize(zt.Model([zt.SoftCoulomb()]), zt.Grid(31, 0.5))
+    with pytest.warns(UserWarning, match="no kinetic energy"):
+        zt.eigenstates(H, 1, solver=zt.Direct())
+
+
+def test_the_length_gauge_is_warned_of_where_space_closes():
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb(), zt.LengthGauge(PULSE)])
+    with pytest.warns(UserWarning, match="jumps where a periodic basis closes"):
+        zt.discretize(model, zt.Grid(32, 0.5, "periodic"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.discretize(model, zt.Grid(31, 0.5))
+
+
+def test_a_first_moment_where_light_is_not_finite(H):
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression="x/t")])
+    moving = zt.discretize(model, zt.Grid(31, 0.5))
+    with pytest.raises(zt.InputError, match="t: must begin where H is finite, but at 0 it is not"):
+        zt.evolve(moving, np.ones(31), (0, 1), 0.1)
+
+
+CASE = """
+[basis]
+type = "Grid"
+shape = 31
+spacing = 0.5
+[model]
+terms = ["Kinetic", { type = "SoftCoulomb" }]
+[initial]
+type = "Stored"
+file = "start.h5"
+[evolve]
+t = [0, 1]
+dt = 0.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (None, "initial.file: must exist"),
+        (np.zeros(31), "initial.file: must hold a state, but that of .* vanishes"),
+        (np.ones(7), r"initial.file: must hold a state of the basis' shape \(31,\)"),
+    ],
+)
+def test_a_stored_state_is_checked_by_a_dry_run(H, values, sentence, tmp_path, capsys):
+    (tmp_path / "case.toml").write_text(CASE)
+    if values is not None:
+        ground = zt.eigenstates(H, 1, solver=zt.Direct())
+        zt.results.Eigenstates(
+            ground.energies,
+            values[None],
+            ground.residuals,
+            ground.info,
+            {"x": np.arange(len(values))},
+        ).save(tmp_path / "start.h5")
+    out = tmp_path / "out"
+    command = ["run", str(tmp_path / "case.toml"), "--dry-run", "--out", str(out)]
+    assert cli.status(command) == 2
+    assert re.search(sentence, capsys.readouterr().err)
+    assert not out.exists()
