@@ -84,7 +84,8 @@ def test_cell_average_of_coulomb_in_the_plane():
     a, w = np.polynomial.legendre.leggauss(40)
     mean = 2 * np.sum(w / np.sqrt(1 + a**2))
     grid = zt.Grid((5, 5), 0.3)
-    values = zt.discretize(zt.Model([zt.Coulomb(Z=2, singularity="cell-average")]), grid).fixed.full()
+    nucleus = zt.Coulomb(Z=2, singularity="cell-average")
+    values = zt.discretize(zt.Model([nucleus]), grid).fixed.full()
     assert float(values[2, 2]) == pytest.approx(-2 * mean / 0.3, rel=1e-12)
     assert float(values[2, 3]) == pytest.approx(-2 / 0.3, rel=1e-12)
 
