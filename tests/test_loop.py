@@ -12,7 +12,7 @@ import pytest
 import systems
 import zitter as zt
 from zitter import checks, io, loop
-from zitter.solve import evolution
+from zitter.solve import watching
 
 
 def logistic(context, state):
@@ -135,7 +135,7 @@ def test_a_viewer_reads_names_and_times_of_an_unfinished_run(tmp_path, monkeypat
             raise Stop
 
     with monkeypatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(evolution._Watcher, "guard", killed)
+        patch.setattr(watching.Watcher, "guard", killed)
         zt.evolve(
             system.H, system.start, (1.0, 2.5), 0.01, zt.Lanczos(12), **options,
             checkpoint=folder, checkpoint_every=0.0,
@@ -223,7 +223,7 @@ def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):
             raise Stop
 
     with monkeypatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(evolution._Watcher, "guard", killed)
+        patch.setattr(watching.Watcher, "guard", killed)
         run(checkpoint=folder)
     assert (folder / "state.h5").exists()
     again = run(checkpoint=folder, resume=True)

@@ -37,6 +37,7 @@ def stop_after(monkeypatch, rounds: int, signals: int = signal.SIGTERM) -> None:
 @pytest.mark.parametrize("name", SOLVERS)
 def test_eigenstates_are_stopped_and_go_on(name, number, tmp_path, monkeypatch):
     solver, folder = SOLVERS[name], tmp_path / "rounds"
+    before = signal.signal(number, signal.SIG_DFL)  # tests may run under nohup
     whole = zt.eigenstates(H, 2, solver)
     with monkeypatch.context() as patch:
         stop_after(patch, 3, number)
@@ -44,6 +45,7 @@ def test_eigenstates_are_stopped_and_go_on(name, number, tmp_path, monkeypatch):
             loop.Interrupted, match=r"stopped after 3 rounds on request\. The state"
         ):
             zt.eigenstates(H, 2, solver, checkpoint=folder)
+    signal.signal(number, before)
     with monkeypatch.context() as patch:  # it does not begin anew
         stop_after(patch, 1)
         again = zt.eigenstates(H, 2, solver, checkpoint=folder, resume=True)
