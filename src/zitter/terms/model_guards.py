@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
-from zitter.hamiltonian import Driven, Moving
+from zitter.hamiltonian import Driven, Moving, TimeDependent
 
 if TYPE_CHECKING:
     from zitter.hamiltonian import Hamiltonian
@@ -39,8 +39,16 @@ def check_terms(model: Model) -> None:
 
 
 def check_finite(position: int, term: Term, pieces: Any) -> None:
-    """Refuse operators that are infinite or undefined somewhere."""
-    bad = sum(_bad_places(leaf) for leaf in jax.tree.leaves(pieces))
+    """Refuse operators that are infinite or undefined somewhere.
+
+    What depends on time has other numbers, too, such as when it ends: never, for a static field.
+    """
+    fixed = [
+        piece.operator if isinstance(piece, Driven) else piece
+        for piece in pieces
+        if isinstance(piece, Driven) or not isinstance(piece, TimeDependent)
+    ]
+    bad = sum(_bad_places(leaf) for leaf in jax.tree.leaves(fixed))
     if bad:
         places = "1 place" if bad == 1 else f"{bad} places"
         raise checks.InputError(
