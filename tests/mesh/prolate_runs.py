@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zitter as zt
-from mesh import devices
+from mesh import devices, differences
 from mesh.halves import in_halves
 from zitter import loop
 from zitter.solve import course, evolution
@@ -70,11 +70,7 @@ def products(counts: list[int], cases: list) -> list[dict]:
                 if image.ndim == 2 and "plane" not in name:
                     shapes = {shard.data.shape for shard in image.addressable_shards}
                     assert shapes == {(share, psi.shape[1])}, (name, shapes)
-            errors = {
-                name: float(np.max(np.abs(many[0].basis.join(image) - one[name])))
-                / float(np.max(np.abs(one[name])))
-                for name, image in found.items()
-            }
+            errors = differences.of_images(one, found, many[0].basis)
             rows.append({"case": [m, scaling, count], "errors": errors})
     return rows
 
@@ -106,16 +102,8 @@ def runs(counts: list[int], names: list[str]) -> dict:
             held = [max(0, min(share, 30 - d * share)) for d in range(count)]
             assert many.info["mesh"] == str({"space": count}), many.info
             assert many.info["shares"] == str({"space": held}), many.info
-            found[f"{name} {count}"] = distance(one, many)
+            found[f"{name} {count}"] = differences.of_runs(one, many)
     return found
-
-
-def distance(one: Any, many: Any) -> float:
-    """The largest difference of two runs, in the final state, records and edges."""
-    pairs = [(one.final, many.final)]
-    pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
-    pairs += [(one.info[k], many.info[k]) for k in one.info if k.endswith("population")]
-    return max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs)
 
 
 def evolve(name: str, few: bool = False, **options):
@@ -140,7 +128,7 @@ def continued(names: list[str], counts: list[list[int]]) -> dict:
         one = run()
         for before, after in counts:
             many = in_halves(run, {"space": before}, {"space": after})
-            found[f"{name} {before} {after}"] = distance(one, many)
+            found[f"{name} {before} {after}"] = differences.of_runs(one, many)
     return found
 
 

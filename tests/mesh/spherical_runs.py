@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zitter as zt
-from mesh import devices
+from mesh import devices, differences
 from mesh.halves import in_halves
 from zitter import loop
 from zitter.solve import course, evolution
@@ -62,11 +62,7 @@ def products(cases: list, counts: list[int]) -> list[dict]:
                 shapes = {shard.data.shape for shard in image.addressable_shards}
                 assert shapes == {(share, psi.shape[1])}, shapes
                 assert len(image.sharding.device_set) == count
-            errors = {
-                name: float(np.max(np.abs(many[0].basis.join(image) - one[name])))
-                / float(np.max(np.abs(one[name])))
-                for name, image in found.items()
-            }
+            errors = differences.of_images(one, found, many[0].basis)
             rows.append({"case": [lmax, m, count], "errors": errors})
     return rows
 
@@ -96,16 +92,8 @@ def runs(lmax: int, m: Any, counts: list[int], names: list[str]) -> dict:
             held = [max(0, min(share, channels - d * share)) for d in range(count)]
             assert many.info["mesh"] == str({"l": count}), many.info
             assert many.info["shares"] == str({"l": held}), many.info
-            found[f"{name} {count}"] = distance(one, many)
+            found[f"{name} {count}"] = differences.of_runs(one, many)
     return found
-
-
-def distance(one: Any, many: Any) -> float:
-    """The largest difference of two runs, in the final state, records and edges."""
-    pairs = [(one.final, many.final)]
-    pairs += [(one.observables[k], many.observables[k]) for k in one.observables]
-    pairs += [(one.info[k], many.info[k]) for k in one.info if k.endswith("population")]
-    return max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs)
 
 
 def evolve(lmax: int, m: Any, gauge, method, few: bool = False, **options):
@@ -132,7 +120,7 @@ def continued(names: list[str], counts: list[list[int]]) -> dict:
         one = run()
         for before, after in counts:
             many = in_halves(run, {"l": before}, {"l": after})
-            found[f"{name} {before} {after}"] = distance(one, many)
+            found[f"{name} {before} {after}"] = differences.of_runs(one, many)
     return found
 
 
