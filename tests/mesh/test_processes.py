@@ -415,3 +415,25 @@ def test_where_the_environment_puts_a_process():
     )
     with pytest.raises(checks.InputError, match=r'must be like "host:47631 COUNT INDEX"'):
         processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})
+
+
+def test_items_are_shared_by_processes_that_do_not_meet():
+    places = [processes.Place("node1:4711", 3, index) for index in range(3)]
+    assert [processes.share(place, range(8)) for place in places] == [
+        range(2),
+        range(2, 5),
+        range(5, 8),
+    ]
+    assert [len(processes.share(place, [0])) for place in places] == [0, 0, 1]
+    assert processes.share(None, range(8)) == range(8)
+
+
+@pytest.mark.parametrize(
+    ("visible", "local", "devices", "taken"),
+    [("0,1,2,3", 2, 1, "2"), ("4,5,6,7", 1, 2, "6,7"), ("5", 3, 1, "5"), ("0,1", 3, 1, "1")],
+)
+def test_a_process_takes_the_gpus_of_its_number(monkeypatch, visible, local, devices, taken):
+    monkeypatch.setenv("JAX_PLATFORMS", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    processes.take_gpus(processes.Place("node1:4711", 4, local, local), devices)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == taken
