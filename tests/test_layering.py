@@ -53,6 +53,7 @@ LEVELS = {
     "locks": 0,
     "cube": 0,
     "runtime": 0,
+    "compiler_flags": 0,
     "processes": 0,
     "parts": 0,
     "units": 0,
