@@ -18,7 +18,7 @@ from typing import Any
 import jax
 
 VARIABLE = "XLA_FLAGS"
-ONE_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler=false"
+ONE_ORDER = "--" + "xla_cpu_enable_concurrency_optimized_scheduler=false"
 SIMULATED = "xla_force_host_platform_device_count"
 
 
