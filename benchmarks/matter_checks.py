@@ -5,7 +5,7 @@ be-seeds, he-seeds, c-seeds  the optimizer from its default start, ten seeds: VM
 quadratures    the nonlocal energy of carbon with ccECP by rules of 4 to 50 points
 localizations  DMC of carbon with T-moves, locality and determinant locality
 jastrows       DMC of beryllium with ccECP with a poor and a good Jastrow factor, beside full CI
-time-steps     DMC of all-electron beryllium at five time steps
+time-steps     DMC of all-electron beryllium at four time steps
 pairs          DMC of two beryllium atoms with ccECP 30 bohr apart, and twice that of one
 phases         VMC and DMC of diamond at Γ, with real orbitals, and at a twist, with a fixed phase
 
@@ -137,7 +137,7 @@ def jastrows(walkers: int) -> Rows:
 
 def time_steps(walkers: int) -> Rows:
     psi = optimized(qmc_matter.ORBITALS / "be.chk", min(walkers, 4096))
-    for tau in (0.0025, 0.005, 0.01, 0.02, 0.04):
+    for tau in (0.0025, 0.005, 0.01, 0.02):
         out = dmc(psi, tau, walkers, 100, steps=round(0.2 / tau))
         yield _row(f"DMC of Be, τ = {tau}", out)
 

@@ -209,7 +209,7 @@ def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
     """From the middle of a batch, to the same bits."""
     arguments = ("sweep", case, "--over", OVER, "--quiet", "--checkpoint-every", "0")
     assert zitter(capsys, *arguments, "--out", tmp_path / "whole")[0] == 0
-    segment, calls = loop._segment, []
+    segment, calls = loop.segment, []
 
     def stopped(*given):
         calls.append(given)
@@ -219,7 +219,7 @@ def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
 
     out = tmp_path / "parts"
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "_segment", stopped)
+        patch.setattr(loop, "segment", stopped)
         code, _, stderr = zitter(capsys, *arguments, "--out", out)
     assert code == 1 and "the same command goes on from there" in stderr
     assert zt.load(out).numbers()["done"] == 0

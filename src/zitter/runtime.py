@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from zitter import checks, processes
+from zitter import checks, compiler_flags, processes
 
 Precision = Literal["double", "single", "tf32"]
 PRECISIONS = ("double", "single", "tf32")
@@ -76,8 +76,12 @@ def configure(
     """
     global _settings
     checks.choice("precision", precision, PRECISIONS)
+    if mesh:
+        compiler_flags.keep_one_order()
     chosen = find_device(device)
     new = Settings(precision, chosen, make_mesh(mesh or {}, chosen), processes.hosts())
+    if new.mesh is not None:
+        compiler_flags.warn_of_any_order(list(new.mesh.devices.flat), stacklevel=2)
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])

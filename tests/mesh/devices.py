@@ -15,11 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from zitter.compiler_flags import ONE_ORDER
+
 TESTS = Path(__file__).parent.parent
 SIZES = {"f32": 4, "f64": 8, "c64": 8, "c128": 16, "s32": 4, "s64": 8, "u32": 4, "pred": 1}
-# Collectives that do not depend on one another are to have the same order on all devices: jaxlib's
-# scheduler for many threads let them differ, and mixed up what they sent in a few of many runs.
-ONE_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler=false"
 COLLECTIVE = re.compile(
     r"\s*(?:ROOT )?%?[\w.\-]+ = (.*?) "
     r"(all-to-all|all-gather|all-reduce|reduce-scatter|collective-permute)(-start)?\("

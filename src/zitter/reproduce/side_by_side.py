@@ -23,7 +23,7 @@ from typing import cast
 
 import jax
 
-from zitter import checks, runtime
+from zitter import checks, compiler_flags, runtime
 from zitter.reproduce.report import Row
 
 # Compiling is most of a small run: these take a third off it, and nothing that would be noticed off
@@ -39,15 +39,6 @@ def share_memory() -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
-def _known(flags: str, environment: dict[str, str]) -> bool:
-    """Whether the compiler here takes these flags: one that does not know them ends the process."""
-    command = [sys.executable, "-c", "import jax; jax.devices()"]
-    tried = subprocess.run(
-        command, capture_output=True, check=False, env=environment | {"XLA_FLAGS": flags}
-    )
-    return tried.returncode == 0
-
-
 def side_by_side(
     module: str, parts: Sequence[str], full: bool, at_once: int, progress: bool
 ) -> dict[str, list[Row]]:
@@ -58,9 +49,9 @@ def side_by_side(
         environment["JAX_COMPILATION_CACHE_DIR"] = compiled
     if runtime.settings().device.platform == "cpu":
         environment["JAX_PLATFORMS"] = "cpu"
-        if not full and _known(COMPILE_SOON, environment):
-            # What the user has set comes last, and counts.
-            environment["XLA_FLAGS"] = f"{COMPILE_SOON} {environment.get('XLA_FLAGS', '')}".strip()
+        if not full and compiler_flags.known(COMPILE_SOON, environment):
+            flags = compiler_flags.added(COMPILE_SOON, environment)
+            environment[compiler_flags.VARIABLE] = flags
     started = time.perf_counter()
 
     def one(part: str) -> list[Row]:
