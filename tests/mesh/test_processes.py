@@ -400,21 +400,35 @@ def test_where_the_environment_puts_a_process():
     assert processes.found(slurm) == processes.Place("gpu003:47631", 16, 9, 1)
     assert processes.found(slurm | {"SLURM_STEP_NUM_TASKS": "1"}) is None
     assert processes.found({"SLURM_JOB_ID": "1", "SLURM_NTASKS": "8"}) is None  # a batch script
-    five = {f"OMPI_COMM_WORLD_{n}": v for n, v in (("SIZE", "4"), ("RANK", "3"))}
-    five |= {"OMPI_COMM_WORLD_LOCAL_RANK": "3", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"}
-    assert processes.found(five) == processes.Place("127.0.0.1:47631", 4, 3, 3)
-    four = five | {
-        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
-        "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911",
-    }
-    assert processes.found(four) == processes.Place("10.96.0.1:47631", 4, 3, 3)
-    with pytest.raises(checks.InputError, match=r"ZITTER_PROCESS: must be given as"):
-        processes.found(five | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
+    two = slurm | {"SLURM_STEP_ID": "1"}  # two steps of one job
+    assert processes.found(two) == processes.Place("gpu003:47728", 16, 9, 1)
     assert processes.found({"ZITTER_PROCESS": "node7:1234 8 5"}) == processes.Place(
         "node7:1234", 8, 5
     )
     with pytest.raises(checks.InputError, match=r'must be like "host:47631 COUNT INDEX"'):
         processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})
+
+
+def test_where_open_mpi_puts_a_process():
+    words = {"SIZE": "4", "RANK": "3", "LOCAL_RANK": "1", "LOCAL_SIZE": "2"}
+    many = {f"OMPI_COMM_WORLD_{name}": value for name, value in words.items()}
+    node = many | {"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}
+    assert processes.found(node) == processes.Place("127.0.0.1:47631", 4, 3, 1)
+    four = many | {"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911"}
+    assert processes.found(four) == processes.Place("10.96.0.1:47631", 4, 3, 1)
+    # Version 5 on many nodes: known within a job of Slurm, whose step is that of a daemon.
+    daemon = {"SLURM_STEP_NODELIST": "n2", "SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}
+    five = many | daemon | {"SLURM_JOB_NODELIST": "n[1-2]", "PMIX_NAMESPACE": "prterun-n1-77@1"}
+    found = processes.found(five)
+    assert found is not None and (found.count, found.index, found.local) == (4, 3, 1)
+    assert found.address.startswith("n1:") and found == processes.found(dict(five))
+    other = processes.found(five | {"PMIX_NAMESPACE": "prterun-n1-78@1"})
+    assert other is not None and other.address != found.address  # two jobs on one node
+    nowhere = processes.found(many)
+    assert nowhere is not None and nowhere.address == ""
+    assert processes.share(nowhere, range(8)) == range(6, 8)  # a sweep needs no address
+    with pytest.raises(checks.InputError, match=r"ZITTER_PROCESS: must be given as"):
+        processes.join(nowhere)
 
 
 def test_items_are_shared_by_processes_that_do_not_meet():
