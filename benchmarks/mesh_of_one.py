@@ -41,7 +41,7 @@ def atom(small: bool) -> Run:
 
 
 def dense(small: bool) -> Run:
-    n, steps = (64, 4) if small else (2048, 40)
+    n, steps = (64, 4) if small else (2048, 20)
     line = zt.Grid(n, spacing=0.1)
     model = zt.Model([zt.Kinetic(), zt.Harmonic(0.2), zt.LengthGauge(pulse())])
     psi = np.exp(-0.3 * line.points(0) ** 2).astype(complex)
