@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from mesh.devices import simulated
 from zitter import checks, processes
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
@@ -210,17 +211,22 @@ CASES = {
 OTHERS = {"levels": (LEVELS, "space"), "jastrow": (JASTROW, "walkers")}
 
 
-def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[str]:
+def start(
+    folder: Path, case: str, out: str, *options: Any, devices: int = 1
+) -> subprocess.Popen[str]:
+    """`zitter run`, whose process sees so many devices if it is alone."""
     text, _ = (CASES | OTHERS)[case]
     file = folder / f"{case}.toml"
     file.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "zitter", "run", file, "--out", folder / out, "--quiet"]
+    # Processes that compute together are told by the command how many devices they have.
+    alone = simulated(devices) if devices > 1 else {"JAX_PLATFORMS": "cpu"}
     return subprocess.Popen(
         [str(word) for word in (*command, *options)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | alone | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
 
@@ -230,8 +236,8 @@ def on(case: str, count: int) -> list[Any]:
     return [*mesh, "--processes", count] if count > 1 else []
 
 
-def run(folder: Path, case: str, out: str, *options: Any) -> Any:
-    process = start(folder, case, out, *options)
+def run(folder: Path, case: str, out: str, *options: Any, devices: int = 1) -> Any:
+    process = start(folder, case, out, *options, devices=devices)
     said, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert said == ""
@@ -340,7 +346,10 @@ def children(process: subprocess.Popen[str]) -> list[int]:
 @pytest.mark.multiprocess
 @pytest.mark.parametrize("case", ["grid", "gas"])
 def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, case):
-    """At random moments, most of them in a save, since every segment is saved."""
+    """At random moments, most of them in a save, since every segment is saved.
+
+    It goes on with one, two and four processes, and with four devices of one process.
+    """
     one = run(tmp_path, case, "one")
     chance = random.Random(0)
     for attempt in range(10):
@@ -358,10 +367,13 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
         assert process.returncode == 1
         assert "was ended by SIGKILL, so that the others were ended." in errors
         assert "--resume continues from there." in errors
-        for count in (1, 2, 4) if attempt == 0 else (1 << attempt % 3,):
-            again = f"{out}-on-{count}"
+        one_process = {"devices": 4}, on(case, 4)[:2]
+        ways = [({}, on(case, 1)), ({}, on(case, 2)), one_process]
+        for more, options in [*ways[:2], ({}, on(case, 4))] if not attempt else [ways[attempt % 3]]:
+            again = f"{out}-{len(os.listdir(tmp_path))}"
             shutil.copytree(tmp_path / out, tmp_path / again)
-            check_same(one, run(tmp_path, case, again, "--resume", *on(case, count)), case)
+            rest = run(tmp_path, case, again, "--resume", *options, **more)
+            check_same(one, rest, case)
 
 
 @pytest.mark.slow
