@@ -1,8 +1,9 @@
 """What do two CPU processes cost, and does the model of `scaling_model.py` say so?
 
 Each case runs in one process and in two, each bound to a core of its own, with n steps and with 3n:
-the difference counts, so that what is done once does not. The link is measured by exchanges alone.
-The model then says, of processor time, which a busy machine changes little, and of the clock,
+the difference counts, so that what is done once does not. The link is measured by exchanges and
+by sums alone. The model then says, of processor time, which a busy machine changes little, and of
+the clock,
 
     T₂ = T₁·padding/2 + messages·latency + bytes/bandwidth
 
@@ -39,8 +40,9 @@ Run = Callable[[int], Any]  # of a number of steps
 ROUNDS = 5
 SHAPE = (128, 128, 64)
 PLANE = 16 * SHAPE[1] * SHAPE[2]  # bytes
-N = 512  # of the full matrix
+N = 1024  # of the full matrix
 WALKERS, ELECTRONS = 64, 14
+LONG = 2**19  # numbers in an exchange that measures the bandwidth
 
 
 def evolved(terms: list[Any], box: Any, propagator: Any) -> Run:
@@ -76,6 +78,7 @@ class Case(NamedTuple):
     make: Callable[[], Run]
     steps: int
     traffic: Callable[[int], model.Traffic]
+    messages: str = "exchange"  # or "sum": what they are mostly
 
 
 # Of two devices each has one neighbor, to which each product sends two planes.
@@ -86,9 +89,9 @@ CASES = {
     "Taylor(4) with differences of order 4, 128 × 128 × 64": Case(
         "space", differences, 5, model.neighbors(4 * 2 * PLANE, messages=4 * 2)
     ),
-    "MatrixExponential, N = 512": Case("columns", dense, 4, model.tiles(N, 6)),
+    "MatrixExponential, N = 1024": Case("columns", dense, 2, model.tiles(N, 6)),
     "DMC, 14 electrons, 64 walkers": Case(
-        "walkers", gas, 40, model.walkers(8 * 2 * (ELECTRONS // 2) ** 2, WALKERS)
+        "walkers", gas, 40, model.walkers(8 * 2 * (ELECTRONS // 2) ** 2, WALKERS), "sum"
     ),
 }
 
@@ -121,17 +124,24 @@ def cost(run: Run, steps: int, rounds: int = ROUNDS) -> Cost:
     return Cost(*(statistics.median(column) for column in zip(*found, strict=True)))
 
 
-def link(doubles: int, repeats: int) -> Cost:
-    """One exchange of so many numbers between two processes."""
+def exchange(x: Any) -> Any:
+    return jax.lax.ppermute(x, "space", [(0, 1), (1, 0)])
+
+
+def add(x: Any) -> Any:
+    return jax.lax.pcast(0.5 * jax.lax.psum(x, "space"), "space", to="varying")
+
+
+def link(collective: Callable[[Any], Any], doubles: int, repeats: int) -> Cost:
+    """One collective of so many numbers between two processes."""
     mesh = runtime.settings().mesh
     assert mesh is not None
 
-    def exchanged(x, count):
-        swap = lambda _, x: jax.lax.ppermute(x, "space", [(0, 1), (1, 0)])  # noqa: E731
-        return jax.lax.fori_loop(0, count, swap, x)
+    def repeated(x, count):
+        return jax.lax.fori_loop(0, count, lambda _, x: collective(x), x)
 
     specs = jax.P("space"), jax.P()
-    program = jax.jit(jax.shard_map(exchanged, mesh=mesh, in_specs=specs, out_specs=jax.P("space")))
+    program = jax.jit(jax.shard_map(repeated, mesh=mesh, in_specs=specs, out_specs=jax.P("space")))
     values = runtime.placed(np.zeros((2, doubles)), NamedSharding(mesh, jax.P("space")))
     return cost(lambda n: jax.block_until_ready(program(values, np.int32(n))), repeats)
 
@@ -144,7 +154,9 @@ def measured(count: int) -> dict[str, Any]:
         found[what] = cost(case.make(), case.steps)._asdict()
     if count > 1:
         zt.configure(mesh={"space": count})
-        found["short"], found["long"] = link(16, 50)._asdict(), link(2**19, 4)._asdict()
+        found["exchange"] = link(exchange, 16, 50)._asdict()
+        found["sum"] = link(add, 16, 50)._asdict()
+        found["long"] = link(exchange, LONG, 4)._asdict()
     return found | {"load": os.getloadavg()[0]}
 
 
@@ -171,15 +183,15 @@ def started(count: int) -> dict[str, Any]:
 def compared(one: dict[str, Any], two: dict[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for clock in ("processor", "clock"):
-        latency = two["short"][clock]
-        bandwidth = 8 * 2**19 / (two["long"][clock] - latency)
+        bandwidth = 8 * LONG / (two["long"][clock] - two["exchange"][clock])
         rows.append(
-            {"what": "the link", "time": clock, "latency_us": 1e6 * latency,
-             "bandwidth_GB_s": bandwidth / 1e9, "load": two["load"]}
+            {"what": "the link", "time": clock, "exchange_us": 1e6 * two["exchange"][clock],
+             "sum_us": 1e6 * two["sum"][clock], "bandwidth_GB_s": bandwidth / 1e9,
+             "load": two["load"]}
         )  # fmt: skip
         for what, case in CASES.items():
             alone, together, sent = one[what][clock], two[what][clock], case.traffic(2)
-            exchanges = sent.messages * latency + sent.bytes / bandwidth
+            exchanges = sent.messages * two[case.messages][clock] + sent.bytes / bandwidth
             predicted = alone / 2 + exchanges
             rows.append(
                 {
