@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from zitter.bases.base import Basis
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 
 LOST = 0.1  # of the probability, beyond what absorbers account for: the run stops
 WORTH_A_WARNING = 0.01  # of the probability
@@ -91,7 +92,7 @@ def warn_of_lost_norm(H: Hamiltonian, before: float, after: float, absorbed: Any
             f"{lost:.1%} of the probability was lost{_beside(absorbed)}, by errors of the steps: "
             "take a smaller dt",
             AccuracyWarning,
-            stacklevel=5,
+            stacklevel=caller(),
         )
 
 
@@ -110,7 +111,7 @@ def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, orde
         text = f"errors of the steps add up to {max(own):.1e} of the state"
     else:
         return
-    warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=5)
+    warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=caller())
 
 
 @contextlib.contextmanager
