@@ -44,7 +44,7 @@ def test_a_small_loss_is_warned_of():
 
 @pytest.mark.parametrize(("fed", "sentence"), [(0.0, "norm grew from 1 to 1.06"), (0.15, None)])
 def test_what_comes_for_no_reason_ends_the_run(fed, sentence):
-    """Rounding alone may feed a state, such as that of 10 bits; so may a term of H, which counts."""
+    """Rounding to 10 bits may feed a state; so may a term of H, and that is accounted for."""
     found = problem(hamiltonian(), 2.0, 1.0, 1.06, -fed)
     assert found is None if sentence is None else sentence in str(found)
     assert problem(hamiltonian(), 2.0, 1.0, 1.04, None) is None
