@@ -250,7 +250,8 @@ def settle(folder: Path, put: Callable[[str, str], None]) -> None:
 
 
 def main() -> None:
-    from common import arguments, finish, record
+    from common import arguments
+    from records import finish, record
 
     parser = arguments(__doc__)
     parser.add_argument("--only", nargs="*", help="cases whose names hold one of these words")

@@ -120,7 +120,8 @@ def row(kind: str, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    from common import arguments, finish, record
+    from common import arguments
+    from records import finish, record
 
     parser = arguments(__doc__)
     for kind in KINDS:

@@ -16,7 +16,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 
@@ -24,7 +25,7 @@ Run = Callable[[], Any]
 
 
 def grid(small: bool) -> Run:
-    n, steps = (48, 20) if small else (256, 300)
+    n, steps = (48, 20) if small else (128, 1000)
     box = zt.Grid((n, n, n), spacing=0.3)
     model = zt.Model([zt.Kinetic(), zt.Harmonic(0.5), zt.LengthGauge(pulse())])
     psi = np.exp(-0.25 * sum(x**2 for x in box.coordinates())).astype(complex)
@@ -41,7 +42,7 @@ def atom(small: bool) -> Run:
 
 
 def dense(small: bool) -> Run:
-    n, steps = (64, 4) if small else (2048, 40)
+    n, steps = (64, 4) if small else (2048, 20)
     line = zt.Grid(n, spacing=0.1)
     model = zt.Model([zt.Kinetic(), zt.Harmonic(0.2), zt.LengthGauge(pulse())])
     psi = np.exp(-0.3 * line.points(0) ** 2).astype(complex)
@@ -49,7 +50,7 @@ def dense(small: bool) -> Run:
 
 
 def walkers(small: bool) -> Run:
-    n, count, blocks = (14, 64, 10) if small else (114, 1024, 60)
+    n, count, blocks = (14, 64, 10) if small else (54, 1024, 100)
     psi = zt.qmc.SlaterJastrow(zt.qmc.ElectronGas(n, 1.0), [zt.qmc.U()])
     return lambda: zt.qmc.vmc(psi, count, blocks, seed=1)
 

@@ -207,7 +207,7 @@ class Plan:
         seconds = time.perf_counter() - started
         info = watching.facts(context, ends[-1], self.steps, norms, seconds)
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
-        guards.warn_of_lost_norm(context.H, *norms, ends[-1].absorbed)
+        guards.warn_of_spoilt_norm(context.H, *norms, ends[-1].absorbed)
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
