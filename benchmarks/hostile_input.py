@@ -143,10 +143,10 @@ def main() -> None:
             found = watched(kind, count, chosen.seed, chosen.compiled, chosen.first)
             rows.append(row(kind, found))
             wrong += [{"kind": kind, **x} for x in found if x["fault"]]
+            question = (__doc__ or "").splitlines()[0]
+            finish(record("hostile-input", question, rows), chosen.json)
     if chosen.faults:
         Path(chosen.faults).write_text(json.dumps(wrong, indent=1, ensure_ascii=False))
-    question = (__doc__ or "").splitlines()[0]
-    finish(record("hostile-input", question, rows), chosen.json)
     sys.exit(1 if wrong else 0)
 
 
