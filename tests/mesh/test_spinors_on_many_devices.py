@@ -61,8 +61,9 @@ def test_a_product_takes_one_pair_from_each_neighbor():
 )
 def test_levels_and_factors_lie_with_their_kappa(name, kappa_max, splines):
     """Only compiled, at the size of the largest published calculation, too. A state comes to them
-    by an all-to-all and goes back by another; nothing large is on more than one device."""
-    rows = devices.run("spinor_runs", 8, "steps", kappa_max, splines, [2, 4, 8], name)
+    by an all-to-all and goes back by another; nothing large is on more than one device. Of M pairs
+    M + 2 are computed, which few pairs on a device show."""
+    one, *rows = devices.run("spinor_runs", 8, "steps", kappa_max, splines, [1, 2, 4, 8], name)
     for row in rows:
         count = row["devices"]
         assert row["held"] == [count], row
@@ -70,4 +71,6 @@ def test_levels_and_factors_lie_with_their_kappa(name, kappa_max, splines):
         assert kinds <= {"all-to-all", "collective-permute", "all-reduce"}, row
         turned = [size for kind, size in row["collectives"] if kind == "all-to-all"]
         assert turned and max(turned) < 1.3 * row["state"] / count, row
-        assert 0.85 < 2 * rows[0]["bytes"] / row["bytes"] / count < 1.15, row
+        assert row["bytes"] < 1.15 * (kappa_max / count + 2) / kappa_max * one["bytes"], row
+        if kappa_max == 80:
+            assert 0.85 < one["bytes"] / row["bytes"] / count < 1.15, row
