@@ -1,9 +1,9 @@
 """Blip orbitals of all electrons, against the time to read the coefficients they touch once.
 
 Silicon 2×2×2 (32 orbitals, 34³ points) and a 9×9 monolayer of boron nitride (324 orbitals, 22²·198
-points), complex, with random coefficients kept in float32. A position touches 64 coefficients of
-each orbital; the bound is what reading as many bytes takes in one long sum. Electrons go in blocks,
-as in a sweep. Below that the forms of the sums, one beside the other.
+points), complex, with random coefficients kept in float32 or float64. A position touches 64 of
+them for each orbital; the bound is what reading as many bytes takes in one long sum. Electrons go
+in blocks, as in a sweep. Below that the forms of the sums, one beside the other.
 
     python benchmarks/blips.py --json FILE          (--quick for a small machine)
 """
@@ -18,7 +18,6 @@ import numpy as np
 from common import arguments, finish, median_seconds, record
 
 import zitter as zt
-from zitter.linalg.kernels import triton_calls
 from zitter.qmc.orbitals import blip_sums
 
 BLOCK = 32  # electrons that are moved together
@@ -36,13 +35,13 @@ class Case(NamedTuple):
     def orbitals(self) -> int:
         return self.cells * self.bands
 
-    def blips(self) -> zt.qmc.Blips:
+    def blips(self, stored: str) -> zt.qmc.Blips:
         """Random coefficients and wave vectors; what they are does not change the cost."""
         rng = np.random.default_rng(0)
         shape = (*self.grid, self.orbitals)
         c = rng.standard_normal(shape, np.float32) + 1j * rng.standard_normal(shape, np.float32)
         k = np.repeat(rng.normal(size=(self.cells, 3)), self.bands, axis=0)
-        return zt.qmc.Blips(c, np.diag([5.0, 5.0, 10.0]), k, stored="float32")
+        return zt.qmc.Blips(c, np.diag([5.0, 5.0, 10.0]), k, stored)
 
 
 CASES = [Case("Si 2x2x2", (34, 34, 34), 8, 4), Case("hBN 9x9", (22, 22, 198), 81, 4)]
@@ -63,46 +62,37 @@ def positions(walkers: int, electrons: int) -> jax.Array:
 
 
 def rows_of(case: Case, walkers: int, electrons: int, largest: int) -> list[dict[str, Any]]:
-    blips = case.blips()
     r = positions(walkers, electrons)
-    points = r.size // 3
-    touched = points * 64 * blips.table.shape[1] * blips.table.dtype.itemsize
-    bound = seconds_to_read(touched, largest)
-    about = {
-        "case": case.name,
-        "orbitals": case.orbitals,
-        "grid": "x".join(map(str, case.grid)),
-        "walkers": walkers,
-        "electrons": r.shape[0] * BLOCK,
-        "coefficients_MiB": blips.table.nbytes / 2**20,
-    }
     found = []
-    for dtype in (jnp.float32, jnp.float64):
-        for word in ("values", "slopes", "derivatives"):
-            seconds = median_seconds(evaluation(blips, r, word, dtype))
-            found.append(
-                {
-                    **about,
-                    "evaluated": word,
-                    "precision": jnp.dtype(dtype).name,
-                    "milliseconds": 1e3 * seconds,
-                    "touched_GiB": touched / 2**30,
-                    "read_once_milliseconds": 1e3 * bound,
-                    "ratio": seconds / bound,
-                }
-            )
-    for form in forms():
-        for order in (0, 2):
-            seconds = median_seconds(bare_sums(blips, r, form, order))
-            found.append(
-                {
-                    **about,
-                    "evaluated": f"{form.__name__}, order {order}",
-                    "precision": "float32",
-                    "milliseconds": 1e3 * seconds,
-                    "ratio": seconds / bound,
-                }
-            )
+    for stored, dtypes in (("float32", (jnp.float32, jnp.float64)), ("float64", (jnp.float64,))):
+        blips = case.blips(stored)
+        touched = r.size // 3 * 64 * blips.table.shape[1] * blips.table.dtype.itemsize
+        bound = seconds_to_read(touched, largest)
+        about = {
+            "case": case.name,
+            "orbitals": case.orbitals,
+            "grid": "x".join(map(str, case.grid)),
+            "walkers": walkers,
+            "electrons": r.shape[0] * BLOCK,
+            "stored": stored,
+            "coefficients_MiB": blips.table.nbytes / 2**20,
+            "touched_GiB": touched / 2**30,
+            "read_once_milliseconds": 1e3 * bound,
+        }
+
+        def measured(what: str, precision: str, action: Any, about=about, bound=bound) -> None:
+            seconds = median_seconds(action)
+            row = {"evaluated": what, "precision": precision, "milliseconds": 1e3 * seconds}
+            found.append({**about, **row, "ratio": seconds / bound})
+            print(found[-1], flush=True)
+
+        for dtype in dtypes:
+            for word in ("values", "slopes", "derivatives"):
+                measured(word, jnp.dtype(dtype).name, evaluation(blips, r, word, dtype))
+        for form in forms() if stored == "float32" else ():
+            for order in (0, 2):
+                what = f"{form.__name__}, order {order}"
+                measured(what, "float32", bare_sums(blips, r, form, order))
     return found
 
 
@@ -110,8 +100,7 @@ def forms() -> list[Any]:
     """The forms of the sums that may run here."""
     if jax.default_backend() == "cpu":
         return [blip_sums.sums_in_turn, blip_sums.sums_together]
-    triton = [blip_sums.sums_by_triton] if triton_calls.has_triton() else []
-    return [blip_sums.sums_together, *triton]
+    return [blip_sums.sums_together]
 
 
 def evaluation(blips: zt.qmc.Blips, r: jax.Array, word: str, dtype: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import datetime
 import importlib.metadata
 import json
@@ -10,6 +11,9 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,6 +100,35 @@ def finish(result: dict[str, Any], path: str | None) -> None:
     print(json.dumps({k: v for k, v in result.items() if k != "rows"}))
 
 
+def rows_of_children(
+    commands: list[list[str]], jobs: int, arrived: Callable[[list[dict[str, Any]]], None]
+) -> list[dict[str, Any]]:
+    """The rows that programs with these arguments record, `jobs` at a time, in the given order.
+
+    `arrived` is called with all rows so far whenever one has ended: what a limit of time cuts off
+    leaves a record of the others.
+    """
+    rows: dict[int, list[dict[str, Any]]] = {}
+
+    def ordered() -> list[dict[str, Any]]:
+        return [row for index in sorted(rows) for row in rows[index]]
+
+    def run(index: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "rows.json"
+            words = [sys.executable, *commands[index], "--json", str(file)]
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+            found = json.loads(file.read_text())["rows"]
+        with lock:
+            rows[index] = found
+            arrived(ordered())
+
+    lock = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run, range(len(commands))))
+    return ordered()
+
+
 def arguments(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--json", help="write the record to this file")
@@ -112,6 +145,4 @@ def _cpu() -> str:
         model = next(x.split(":")[1].strip() for x in lines if x.startswith("model name"))
     except (OSError, StopIteration):
         model = platform.processor()
-    import os
-
     return f"{os.cpu_count()} cores, {model}"

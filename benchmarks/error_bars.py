@@ -5,7 +5,7 @@ VMC with eight walkers), and plain series correlated as ρⁿ. The truth of a ru
 the others, far sharper than one run. Error bars should hold it in 68 % of all runs, twice the error
 bar in 95 %; with 200 runs these shares scatter by 3.3 and 1.5 %.
 
-    python benchmarks/error_bars.py --runs 200 --json FILE
+    python benchmarks/error_bars.py --runs 200 --json FILE [--jobs 4]
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.signal
-from common import arguments, finish, record
+from common import arguments, finish, record, rows_of_children
 
 import zitter as zt
 from zitter.qmc import statistics
@@ -68,12 +68,24 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--kinds", nargs="*", default=["vmc", "vmc, 8 walkers", "dmc", "series"])
+    parser.add_argument("--blocks", nargs="*", type=int, default=BLOCKS)
+    parser.add_argument("--jobs", type=int, default=1, help="kinds and lengths at a time")
     options = parser.parse_args()
     zt.configure()
+
+    def kept(rows: list[dict[str, Any]]) -> None:
+        finish(record("error_bars", QUESTION, rows), options.json)
+
+    if options.jobs > 1:
+        each = [(kind, str(blocks)) for kind in options.kinds for blocks in options.blocks]
+        rest = ["--runs", str(options.runs)]
+        words = [[__file__, *rest, "--kinds", kind, "--blocks", blocks] for kind, blocks in each]
+        rows_of_children(words, options.jobs, kept)
+        return
     rows: list[dict[str, Any]] = []
     for kind in options.kinds:
         for correlation in CORRELATIONS if kind == "series" else (None,):
-            for blocks in BLOCKS:
+            for blocks in options.blocks:
                 label = kind if correlation is None else f"series, {correlation}ⁿ"
                 if correlation is None:
                     found = coverage([monte_carlo(kind, blocks, k) for k in range(options.runs)])
@@ -81,8 +93,7 @@ def main() -> None:
                     many = range(10 * options.runs)
                     found = coverage([series(correlation, blocks, k) for k in many], 0.0)
                 rows.append({"kind": label, "blocks": blocks, **found})
-                finish(record("error_bars", QUESTION, rows[-1:]), None)
-    finish(record("error_bars", QUESTION, rows), options.json)
+                kept(rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ its norm and a number made of it (the population of the ground state) are from t
 eigensolvers it is the state and its energy, for Monte Carlo the energy of the same walk beside its
 error bar. TF32 exists on GPUs only; elsewhere its column stays empty.
 
-    python benchmarks/precision.py --json FILE [--only WORD …]
+    python benchmarks/precision.py --json FILE [--only WORD …] [--jobs 8]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments, finish, record
+from common import arguments, finish, record, rows_of_children
 
 import zitter as zt
 
@@ -178,16 +178,23 @@ def lost(name: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--only", nargs="*", help="cases whose names hold one of these words")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     options = parser.parse_args()
     zt.configure(precision="double")
     warnings.simplefilter("ignore")
+    words = options.only or [""]
+    names = [name for name in CASES if any(word in name for word in words)]
+
+    def kept(rows: list[dict[str, Any]]) -> None:
+        finish(record("precision", (__doc__ or "").splitlines()[0], rows), options.json)
+
+    if options.jobs > 1:
+        rows_of_children([[__file__, "--only", name] for name in names], options.jobs, kept)
+        return
     rows = []
-    for name, run in CASES.items():
-        if options.only and not any(word in name for word in options.only):
-            continue
-        rows.append(lost(name, run))
-        print(rows[-1], flush=True)
-    finish(record("precision", (__doc__ or "").splitlines()[0], rows), options.json)
+    for name in names:
+        rows.append(lost(name, CASES[name]))
+        kept(rows)
 
 
 if __name__ == "__main__":

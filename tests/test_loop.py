@@ -183,7 +183,7 @@ def test_the_last_steps_are_counted(tmp_path, monkeypatch):
         seen.append(total)
         yield seen.append
 
-    monkeypatch.setattr(loop, "_progress", progress)
+    monkeypatch.setattr(loop.progress_bar, "shown", progress)
     zt.evolve(system.H, system.start, (0.0, 0.31), 0.01, zt.Lanczos(12), save_every=5)
     assert seen[0] == seen[-1] == 31
 

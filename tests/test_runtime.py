@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import zitter as zt
 from zitter import runtime
+from zitter.cases import memory
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +138,23 @@ def test_pulses_and_cells_are_in_double_precision_without_configure():
 
 def test_a_mesh_of_one_device_is_none():
     assert zt.configure(mesh={"space": 1, "batch": 1}).mesh is None
+
+
+@pytest.mark.parametrize(
+    ("platform", "hosts", "most"),
+    [("cpu", 1, 100), ("cpu", 2, 200), ("gpu", 2, 400)],
+)
+def test_machines_add_up_their_memory(monkeypatch, platform, hosts, most):
+    """Four devices, on one machine or on two, each machine and each GPU with 100 bytes."""
+    settings = runtime.Settings(
+        "double", SimpleNamespace(platform=platform), SimpleNamespace(size=4), hosts
+    )
+    monkeypatch.setattr(runtime, "_settings", settings)
+    monkeypatch.setattr(runtime, "memory_limit", lambda device=None: 100)
+    assert memory.available() == most // 4
+    runtime.require_memory("walkers", most)
+    with pytest.raises(zt.InputError, match=f"walkers: must fit the device's {most} B"):
+        runtime.require_memory("walkers", most + 1)
 
 
 @pytest.mark.multiprocess

@@ -48,6 +48,7 @@ observables = ["Norm", "Dipole"]
 save_every = 10
 """
 OVER = "laser.intensity=1e13:1e15:log:4"
+LEVELS = CASE[: CASE.index("[laser]")].replace('  { type = "LengthGauge", pulse = "laser" },\n', "")
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
     """From the middle of a batch, to the same bits."""
     arguments = ("sweep", case, "--over", OVER, "--quiet", "--checkpoint-every", "0")
     assert zitter(capsys, *arguments, "--out", tmp_path / "whole")[0] == 0
-    segment, calls = loop._segment, []
+    segment, calls = loop.segment, []
 
     def stopped(*given):
         calls.append(given)
@@ -218,7 +219,7 @@ def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
 
     out = tmp_path / "parts"
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "_segment", stopped)
+        patch.setattr(loop, "segment", stopped)
         code, _, stderr = zitter(capsys, *arguments, "--out", out)
     assert code == 1 and "the same command goes on from there" in stderr
     assert zt.load(out).numbers()["done"] == 0
@@ -258,10 +259,7 @@ def test_tasks_of_an_array_fill_one_sweep(case, tmp_path, capsys, monkeypatch):
 @pytest.mark.slow
 def test_stationary_states_run_one_by_one(case, tmp_path, capsys):
     """Over a potential and over the basis: nothing of these is of one form."""
-    text = CASE[: CASE.index("[laser]")].replace(
-        '  { type = "LengthGauge", pulse = "laser" },\n', ""
-    )
-    case.write_text(text + "[eigenstates]\nn = 2\n", encoding="utf-8")
+    case.write_text(LEVELS + "[eigenstates]\nn = 2\n", encoding="utf-8")
     over = ("--over", "model.terms.1.softening=1:2:lin:3", "--over", "basis.spacing=0.5,0.6")
     code, stdout, _ = zitter(capsys, "sweep", case, *over, "--out", tmp_path / "out", "--json")
     told = last_json(stdout)
@@ -270,6 +268,59 @@ def test_stationary_states_run_one_by_one(case, tmp_path, capsys):
     assert energies.shape == (3, 2, 2)
     assert energies[2, 0, 0] == pytest.approx(-0.5, abs=1e-5)  # a² = 2 binds by half a hartree
     assert np.all(np.diff(energies[:, 0, 0]) > 0)  # a softer core binds less
+
+
+def test_a_process_among_several_takes_its_share(case, tmp_path, capsys, monkeypatch):
+    """As `srun` starts them, one after the other: the last one finds all, and reports."""
+    arguments = ("sweep", case, "--over", OVER, "--out", tmp_path / "out", "--json", "--set",
+                 "evolve.step_check=false")  # fmt: skip
+    monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 1")
+    code, stdout, _ = zitter(capsys, *arguments)
+    assert code == 0 and stdout == ""
+    np.testing.assert_array_equal(zt.load(tmp_path / "out").done, [False, False, True, True])
+    monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 0")
+    code, stdout, _ = zitter(capsys, *arguments)
+    assert code == 0 and last_json(stdout)["done"] == 4
+
+
+def test_processes_are_not_for_arrays_of_jobs(case, capsys):
+    code, _, stderr = zitter(
+        capsys, "sweep", case, "--over", OVER, "--processes", "2", "--slurm", "tasks=2"
+    )
+    assert code == 2
+    assert stderr == "error: --processes: must not be given together with --slurm, but is\n"
+
+
+@pytest.mark.multiprocess
+def test_processes_share_the_items(case, tmp_path):
+    """One of three fails, which is told, and the others are kept; then the gap is filled."""
+    solver = 'solver = { type = "LOBPCG", tol = 1e-9, max_iterations = 100 }'
+    case.write_text(f"{LEVELS}[eigenstates]\nbasis_check = false\n{solver}\n", encoding="utf-8")
+    out = tmp_path / "out"
+
+    def sweep(first: int, *more: str) -> subprocess.CompletedProcess[str]:
+        over = f"--over=eigenstates.solver.max_iterations={first},60,61"
+        command = [sys.executable, "-m", "zitter", "sweep", case, over, f"--out={out}", "--json"]
+        environment = os.environ | {
+            "JAX_PLATFORMS": "cpu",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        return subprocess.run(
+            [*command, *more], capture_output=True, text=True, env=environment, timeout=600
+        )
+
+    done = sweep(1, "--processes=2")
+    told = last_json(done.stdout)
+    assert done.returncode == 1 and told["done"] == 2, done.stderr
+    assert "LOBPCG stopped at max_iterations = 1" in told["failed"]["0"]
+    assert "item 0 (eigenstates.solver.max_iterations=1) failed: LOBPCG stopped" in done.stderr
+    before = {path: path.stat().st_mtime_ns for path in (out / "items").glob("*.h5")}
+    again = sweep(62, "--processes=2")
+    told = last_json(again.stdout)
+    assert again.returncode == 0 and told["done"] == 3 and not told["failed"], again.stderr
+    assert all(path.stat().st_mtime_ns == then for path, then in before.items())
+    energies = np.array(told["values"]["energies"])
+    np.testing.assert_allclose(energies, -0.5, atol=1e-5)  # a² = 2 binds by half a hartree
 
 
 @pytest.mark.multiprocess

@@ -19,6 +19,7 @@ from pathlib import Path
 from zitter import checks, files
 
 NAME = ".lock"
+PATIENCE = 10.0  # seconds that who shares a folder waits for others to begin
 # Of file systems that know no locks: better a run without than none.
 _NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -48,14 +49,22 @@ def shared(folder: Path, key: str, alone: Callable[[], None]) -> Iterator[None]:
             alone()
     except InUse:
         pass
-    with _held(folder, key, fcntl.LOCK_SH, None):
+    with contextlib.ExitStack() as stack:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                stack.enter_context(_held(folder, key, fcntl.LOCK_SH, None))
+                break
+            except InUse:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)  # another one that begins is `alone` just now
         yield
 
 
 @contextlib.contextmanager
 def _held(folder: Path, key: str, how: int, wait: Wait | None) -> Iterator[None]:
     made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
     handle = _taken(path, key, how, wait)
     try:
@@ -78,7 +87,7 @@ def _remove(path: Path, handle: int, made: list[Path]) -> None:
 
 def _taken(path: Path, key: str, how: int, wait: Wait | None) -> int:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = _opened(path)
         try:
             if _locked(path, handle, key, how, wait):
                 return handle
@@ -86,6 +95,18 @@ def _taken(path: Path, key: str, how: int, wait: Wait | None) -> int:
             os.close(handle)
             raise
         os.close(handle)
+
+
+def _opened(path: Path, tries: int = 100) -> int:
+    """The file of a lock, in a folder that who had it before may be removing just now."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except FileNotFoundError:
+            tries -= 1
+            if not tries:
+                raise
 
 
 def _locked(path: Path, handle: int, key: str, how: int, wait: Wait | None) -> bool:

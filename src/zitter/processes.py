@@ -18,12 +18,16 @@ import dataclasses
 import os
 import re
 import signal
-from collections.abc import Callable, Mapping
+import socket
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from zitter import checks
 
+T = TypeVar("T")
 VARIABLE = "ZITTER_PROCESS"
 HEARTBEAT = 20  # seconds without a sign of life after which a process counts as dead
 LOST = 3  # exit status of a process that has lost the others
@@ -82,6 +86,23 @@ def found(environment: Mapping[str, str] = os.environ) -> Place | None:
     return place if place.count > 1 else None
 
 
+def share(place: Place | None, items: Sequence[T]) -> Sequence[T]:
+    """Those of many items that a process takes where each works by itself: a stretch of them."""
+    if place is None:
+        return items
+    first, end = (len(items) * i // place.count for i in (place.index, place.index + 1))
+    return items[first:end]
+
+
+def take_gpus(place: Place, devices: int) -> None:
+    """Keep so many of a node's GPUs for a process that works by itself; before JAX has begun."""
+    if _sees_all_gpus():
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        names = visible.split(",") if visible else _gpus()
+        own = [names[(place.local * devices + i) % len(names)] for i in range(devices)]
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(own)
+
+
 def join(place: Place, devices: int | None = None) -> None:
     """Meet the other processes; before JAX has made its first array.
 
@@ -133,6 +154,16 @@ def first() -> bool:
 def joined() -> Place | None:
     """The place of this process among others, once it has joined them."""
     return _joined
+
+
+def hosts() -> int:
+    """On how many machines the processes are; all of them ask together."""
+    if count() == 1:
+        return 1
+    from jax.experimental import multihost_utils
+
+    own = np.uint32(zlib.crc32(socket.gethostname().encode()))
+    return len(np.unique(multihost_utils.process_allgather(own)))
 
 
 def agree(*values: float) -> tuple[float, ...]:
@@ -212,7 +243,13 @@ def _sees_all_gpus() -> bool:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return "," in visible
-    return os.path.exists("/dev/nvidia1")
+    return len(_gpus()) > 1
+
+
+def _gpus() -> list[str]:
+    """Numbers of the GPUs of this node."""
+    found = (re.fullmatch(r"nvidia(\d+)", name) for name in os.listdir("/dev"))
+    return sorted((match[1] for match in found if match), key=int)
 
 
 def _first_host(nodes: str) -> str:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import loop
+from zitter import loop, stopping
 from zitter.checkpoints import Axis, Checkpoint, Piece
 
 
@@ -38,7 +38,7 @@ class Rounds:
         if self.checkpoint is None:
             yield
             return
-        with self.checkpoint.held(), loop.stop_signals() as self._asked:
+        with self.checkpoint.held(), stopping.stop_signals() as self._asked:
             try:
                 yield
             except loop.Interrupted:

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from zitter import checks, compiler_flags
+from zitter import checks, compiler_flags, processes
 
 Precision = Literal["double", "single", "tf32"]
 PRECISIONS = ("double", "single", "tf32")
@@ -44,12 +44,13 @@ _MATMUL = {"double": "highest", "single": "highest", "tf32": "tensorfloat32"}
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What `configure` chose: precision, the device arrays live on, and the mesh, None for one
-    device.
+    device; on how many machines its devices are.
     """
 
     precision: Precision
     device: Any
     mesh: Mesh | None
+    hosts: int = 1
 
     @property
     def real_dtype(self) -> Any:
@@ -78,7 +79,7 @@ def configure(
     if mesh:
         compiler_flags.keep_one_order()
     chosen = find_device(device)
-    new = Settings(precision, chosen, make_mesh(mesh or {}, chosen))
+    new = Settings(precision, chosen, make_mesh(mesh or {}, chosen), processes.hosts())
     if new.mesh is not None:
         compiler_flags.warn_of_any_order(list(new.mesh.devices.flat), stacklevel=2)
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
@@ -143,9 +144,9 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
             f"but asks for {total}",
         )
     if not sizes:
-        if jax.process_count() > 1:
+        if processes.count() > 1:
             raise checks.InputError(
-                "mesh", f"must say what {jax.process_count()} processes divide, but is missing"
+                "mesh", f"must say what {processes.count()} processes divide, but is missing"
             )
         return None
     shape = tuple(sizes.values())
@@ -155,15 +156,15 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
 
 def _mesh_devices(platform: str, total: int) -> list[Any]:
     """All devices, or where there are many processes, as many of each as the mesh takes."""
-    devices, processes = jax.devices(platform), jax.process_count()
-    if processes == 1:
+    devices, count = jax.devices(platform), processes.count()
+    if count == 1:
         return devices
-    if total % processes:
+    if total % count:
         raise checks.InputError(
-            "mesh", f"must have devices of all {processes} processes alike, but has {total}"
+            "mesh", f"must have devices of all {count} processes alike, but has {total}"
         )
-    owned = [[d for d in devices if d.process_index == p] for p in range(processes)]
-    return [d for mine in owned for d in mine[: total // processes]]
+    owned = [[d for d in devices if d.process_index == p] for p in range(count)]
+    return [d for mine in owned for d in mine[: total // count]]
 
 
 def mesh_for(axes: tuple[str, ...], who: str) -> Mesh | None:
@@ -247,16 +248,22 @@ def _host_memory() -> int | None:
     return min(limits, default=None)
 
 
+def mesh_memory() -> int | None:
+    """Bytes that all devices of the mesh have together, or None where nobody says."""
+    now = settings()
+    limit = memory_limit(now.device)
+    if limit is None or now.mesh is None:
+        return limit
+    # CPU devices of one machine share its memory.
+    return limit * (now.hosts if now.device.platform == "cpu" else now.mesh.size)
+
+
 def require_memory(key: str, needed: float) -> None:
     """Refuse what takes more bytes than all devices have together, before it is made.
 
     `needed` is a lower bound known from sizes alone.
     """
-    limit, mesh = memory_limit(), settings().mesh
-    if limit is None or mesh is None or settings().device.platform == "cpu":
-        most = limit  # simulated devices share the machine's memory
-    else:
-        most = limit * mesh.size
+    most = mesh_memory()
     if most is not None and needed > most:
         raise checks.InputError(
             key, f"must fit the device's {readable(most)}, but needs at least {readable(needed)}"

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, loop, runtime, solve
+from zitter import batches, checks, loop, runtime, segments, solve
 from zitter.results import Solution
 from zitter.solve import course, guards
 
@@ -168,7 +168,7 @@ def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, floa
     items, _, states = _prepared(plans, psi)
     records = plans[0].records
     with batches.alone():
-        program = loop.compiled(_step, items, states, records)
+        program = segments.compiled(_step, items, states, records)
         running = program.seconds(items, states, records)
         return program.memory, program.seconds_to_compile, running
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import zitter as zt
 from mesh import devices
 from mesh.walker_runs import wavefunction
-from zitter import loop
+from zitter import segments
 from zitter.qmc import spread
 from zitter.qmc.optimizers import optimization, sums, tables
 from zitter.qmc.walk import variational
@@ -32,7 +32,7 @@ def programs(count: int, parameters: int, samples: int) -> dict:
     data = tables._taken(source.data, places)
     step = variational.Context(psi, jnp.ones((), jnp.int32), jnp.asarray(False), (), jnp.float64)
     state = optimization._Drawing(source.state, source.data, jnp.zeros((), jnp.int32))
-    drawn = loop.compiled(optimization._step, step, state, DRAWS)
+    drawn = segments.compiled(optimization._step, step, state, DRAWS)
     table = tables.Slopes(*(shaped((samples, parameters)) for _ in range(2)))
     each = [shaped((samples,), kind) for kind in (bool, float, bool)]
     shared = (jnp.zeros(parameters), jnp.zeros((parameters, parameters)), jnp.zeros(()))

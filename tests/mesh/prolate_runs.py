@@ -13,7 +13,7 @@ import numpy as np
 import zitter as zt
 from mesh import devices, differences
 from mesh.halves import in_halves
-from zitter import loop
+from zitter import segments
 from zitter.solve import course, evolution
 
 METHODS = {
@@ -155,7 +155,7 @@ def programs(counts: list[int], names: list[str]) -> list[dict]:
             H = hamiltonian(gauge, 16, nodes=12, eta=20)
             plan = evolution.prepare(H, jnp.complex128, (0.0, 1.0), 0.05, method)
             psi = jax.ShapeDtypeStruct(plan.context.H.shape, plan.dtype)
-            state = loop.placed_shapes(course.begin, plan.context, psi)
+            state = segments.placed_shapes(course.begin, plan.context, psi)
             held = [
                 leaf.size / np.prod(leaf.sharding.shard_shape(leaf.shape))
                 for leaf in jax.tree.leaves(state)

@@ -14,7 +14,7 @@ import numpy as np
 import zitter as zt
 from mesh import devices, differences
 from mesh.halves import in_halves
-from zitter import loop
+from zitter import segments
 from zitter.solve import course, evolution
 
 METHODS = {
@@ -135,7 +135,7 @@ def programs(lmax: int, splines: int, counts: list[int], names: list[str]) -> li
             plan = evolution.prepare(H, jnp.complex128, (0.0, 1.0), 0.05, method)
             program = plan.program
             psi = jax.ShapeDtypeStruct(plan.context.H.shape, plan.dtype)
-            state = loop.placed_shapes(course.begin, plan.context, psi)
+            state = segments.placed_shapes(course.begin, plan.context, psi)
             for leaf in jax.tree.leaves(state):  # ψ, the last step, factors
                 held = math.prod(leaf.sharding.shard_shape(leaf.shape))
                 assert leaf.ndim == 0 or held * count == math.prod(leaf.shape), leaf

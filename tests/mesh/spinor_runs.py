@@ -14,7 +14,7 @@ import numpy as np
 import zitter as zt
 from mesh import devices
 from mesh.halves import in_halves
-from zitter import loop, runtime
+from zitter import runtime, segments
 from zitter.bases.spinor.folded import FoldedChain
 from zitter.propagators.spline_crank_nicolson import SplineCrankNicolson
 from zitter.solve import course, evolution
@@ -158,7 +158,7 @@ def steps(kappa_max: int, splines: int, counts: list, name: str) -> list[dict]:
         H = hamiltonian(kappa_max, splines=splines)
         plan = evolution.prepare(H, jnp.complex128, (0.0, 1.0), 0.05, METHODS[name])
         psi = jax.ShapeDtypeStruct(plan.context.H.shape, plan.dtype)
-        state = loop.placed_shapes(course.begin, plan.context, psi)
+        state = segments.placed_shapes(course.begin, plan.context, psi)
         held = {
             leaf.size // math.prod(leaf.sharding.shard_shape(leaf.shape))
             for leaf in jax.tree.leaves((state, plan.context.propagator))

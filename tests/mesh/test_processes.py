@@ -174,6 +174,30 @@ GAS = """
     steps = 4
     equilibration = 4
 """
+LEVELS = """
+    [basis]
+    type = "Grid"
+    shape = [13, 12]
+    spacing = 0.7
+    [model]
+    terms = ["Kinetic", "SoftCoulomb"]
+    [eigenstates]
+    n = 2
+    basis_check = false
+    solver = { type = "LOBPCG", tol = 1e-10 }
+"""
+JASTROW = """
+    [system]
+    type = "ElectronGas"
+    n = 2
+    rs = 5.0
+    [wavefunction]
+    jastrow = [{ type = "U", order = 3 }]
+    [optimize]
+    method = { type = "LinearMethod", iterations = 2 }
+    walkers = 32
+    draws = 8
+"""
 CASES = {
     "grid": (GRID, "space"),
     "atom": (ATOM, "l"),
@@ -183,10 +207,11 @@ CASES = {
     "dense": (DENSE, "columns"),
     "gas": (GAS, "walkers"),
 }
+OTHERS = {"levels": (LEVELS, "space"), "jastrow": (JASTROW, "walkers")}
 
 
 def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[str]:
-    text, _ = CASES[case]
+    text, _ = (CASES | OTHERS)[case]
     file = folder / f"{case}.toml"
     file.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "zitter", "run", file, "--out", folder / out, "--quiet"]
@@ -201,7 +226,7 @@ def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[
 
 def on(case: str, count: int) -> list[Any]:
     """Options for so many processes, each with one device."""
-    mesh = ["--mesh", f"{CASES[case][1]}={count}"]
+    mesh = ["--mesh", f"{(CASES | OTHERS)[case][1]}={count}"]
     return [*mesh, "--processes", count] if count > 1 else []
 
 
@@ -246,6 +271,57 @@ def test_two_processes_carry_a_packet_as_one_does(tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_many_processes_give_the_numbers_of_one(tmp_path, case, count):
     check_same(run(tmp_path, case, "one"), run(tmp_path, case, "many", *on(case, count)), case)
+
+
+def check_levels(one: Any, many: Any, tol: float) -> None:
+    """The error of an energy is the square of the residual, here a thousandth of `tol` at most."""
+    np.testing.assert_allclose(many.energies, one.energies, rtol=0, atol=1e-3 * tol)
+    for a, b in zip(one.states, many.states, strict=True):  # the sign is free
+        assert abs(float(one.basis.inner(a, b))) == pytest.approx(1, abs=10 * tol)
+    assert np.max(many.residuals) <= tol
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+@pytest.mark.parametrize(
+    ("solver", "tol", "limit"),
+    [
+        ("LOBPCG", 1e-10, "max_iterations=3"),
+        ("ChebyshevFilter", 1e-8, "max_iterations=1"),
+        ("ImaginaryTime", 1e-5, "max_updates=100"),
+    ],
+)
+def test_levels_found_by_two_processes_are_those_of_one(tmp_path, solver, tol, limit):
+    """As a whole, and begun by two processes and finished by one."""
+    method = ["--set", f'eigenstates.solver={{type="{solver}", tol={tol}}}']
+    one = run(tmp_path, "levels", "one", *method)
+    many = run(tmp_path, "levels", "many", *method, *on("levels", 2))
+    assert many.info["shares"] == "{'space': [7, 6]}"
+    check_levels(one, many, tol)
+    limited = [*method, "--set", f"eigenstates.solver.{limit}"]
+    process = start(tmp_path, "levels", "short", *limited, *on("levels", 2))
+    _, errors = process.communicate(timeout=600)
+    assert process.returncode == 1 and f"stopped at {limit.replace('=', ' = ')}" in errors, errors
+    rest = run(tmp_path, "levels", "short", *method, "--extend")
+    assert len(rest.info["residual_history"]) == len(one.info["residual_history"])
+    check_levels(one, rest, tol)
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_an_optimization_begun_by_two_processes_goes_on_with_one(tmp_path):
+    """Local energies have the same bits; sums over the table of derivatives differ by rounding."""
+    one = run(tmp_path, "jastrow", "one")
+    process = start(tmp_path, "jastrow", "two", *on("jastrow", 2), "--checkpoint-every", 0)
+    wait_for_state(process, tmp_path / "two")
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=600)
+    assert process.returncode == 1 and "The state is saved in" in errors, errors
+    rest = run(tmp_path, "jastrow", "two", "--resume")
+    (before,), (after,) = one.stages, rest.stages
+    assert after.energies[0] == before.energies[0]
+    np.testing.assert_allclose(after.energies, before.energies, rtol=1e-9)
+    assert after.best == before.best
 
 
 def wait_for_state(process: subprocess.Popen[str], out: Path, seconds: float = 300.0) -> None:
@@ -339,3 +415,25 @@ def test_where_the_environment_puts_a_process():
     )
     with pytest.raises(checks.InputError, match=r'must be like "host:47631 COUNT INDEX"'):
         processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})
+
+
+def test_items_are_shared_by_processes_that_do_not_meet():
+    places = [processes.Place("node1:4711", 3, index) for index in range(3)]
+    assert [processes.share(place, range(8)) for place in places] == [
+        range(2),
+        range(2, 5),
+        range(5, 8),
+    ]
+    assert [len(processes.share(place, [0])) for place in places] == [0, 0, 1]
+    assert processes.share(None, range(8)) == range(8)
+
+
+@pytest.mark.parametrize(
+    ("visible", "local", "devices", "taken"),
+    [("0,1,2,3", 2, 1, "2"), ("4,5,6,7", 1, 2, "6,7"), ("5", 3, 1, "5"), ("0,1", 3, 1, "1")],
+)
+def test_a_process_takes_the_gpus_of_its_number(monkeypatch, visible, local, devices, taken):
+    monkeypatch.setenv("JAX_PLATFORMS", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    processes.take_gpus(processes.Place("node1:4711", 4, local, local), devices)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == taken

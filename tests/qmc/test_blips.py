@@ -10,6 +10,7 @@ import pytest
 from walker_programs import begin, local_energies
 
 from zitter import checks
+from zitter.linalg.kernels import triton_calls
 from zitter.qmc import (
     Blips,
     ElectronGas,
@@ -24,6 +25,7 @@ from zitter.qmc import (
     to_blips,
     vmc,
 )
+from zitter.qmc.orbitals import blip_waves
 
 VECTORS = np.array([[4.0, 0.3, 0.0], [1.0, 5.0, 0.2], [-0.5, 0.4, 6.0]])
 RECIPROCAL = 2 * np.pi * np.linalg.inv(VECTORS).T
@@ -212,6 +214,31 @@ def test_single_precision_knows_its_place():
     found = eqx.filter_jit(lambda b, r: b.values(r, jnp.float32))(blips, jnp.asarray(far))
     assert found.dtype == jnp.complex64
     np.testing.assert_allclose(found, evaluated(blips, jnp.asarray(near))[0] * phase, atol=3e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["real", "real with k", "complex", "many"])
+def test_the_kernel_of_gpus_makes_the_same_waves(kind, order):
+    rng = np.random.default_rng(5)
+    count = 150 if kind == "many" else 3
+    c = rng.normal(size=(7, 9, 8, count)) + 1j * rng.normal(size=(7, 9, 8, count))
+    c = c.real if kind.startswith("real") else c
+    blips = Blips(c, VECTORS, None if kind == "real" else np.resize(K, (count, 3)))
+    assert triton_calls.has_triton()
+    index = blips.index if blips.is_complex else ()
+    shape = blip_waves.Shape(blips.grid, count, index, order, jnp.float64)
+    rest = (blips.table, jnp.asarray(blips.inverse), jnp.asarray(blips.waves))
+    r = jnp.asarray(points(60).reshape(3, 5, 12).swapaxes(0, 1))  # mapped over the first axis
+
+    def both(form):
+        at = jax.vmap(lambda x: form(shape, *rest, x))
+        return jax.jit(lambda r: jax.jvp(at, (r,), (jnp.sin(r),)))(r)
+
+    found, expected = both(blip_waves.bloch_waves), both(blip_waves._by_sums)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert one.shape == other.shape == (5, 12, count)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * np.max(np.abs(other)))
 
 
 def gas_in_blips(stored="float64", twist=(), grid=(24, 24, 24)):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -39,8 +40,9 @@ def holder(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["evolve", "sweep"])
-def test_a_second_run_is_refused(holder, tmp_path, capsys, kind):
+def test_a_second_run_is_refused(holder, tmp_path, capsys, monkeypatch, kind):
     """Not after a kill: the file is there, but nobody holds it."""
+    monkeypatch.setattr(locks, "PATIENCE", 0.2)
     run = Run(kind, tmp_path)
     assert run.status() == 2
     told = capsys.readouterr().err
@@ -51,6 +53,33 @@ def test_a_second_run_is_refused(holder, tmp_path, capsys, kind):
     assert (run.out / locks.NAME).exists()
     assert run.status() == 0
     assert not run.leftovers()
+
+
+def test_many_may_begin_to_share_a_folder_at_the_same_moment(tmp_path):
+    """One at a time clears up, the others wait for that; then all are there together."""
+    begin, together = threading.Barrier(8), threading.Barrier(8)
+    clearing, seen, problems = threading.Lock(), [], []
+
+    def clear() -> None:
+        with clearing:
+            seen.append(together.n_waiting)
+            time.sleep(0.05)
+
+    def share() -> None:
+        try:
+            begin.wait(20)
+            with locks.shared(tmp_path / "out", "--out", clear):
+                together.wait(20)
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=share) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert seen and set(seen) == {0}  # nobody clears up where another is at work
 
 
 def test_a_checkpoint_belongs_to_one_run(holder, tmp_path):

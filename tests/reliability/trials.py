@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from test_examples import EXAMPLES
-from zitter import checks, cli, files, kinds, loop, solve
+from zitter import checks, cli, files, kinds, segments, solve
 from zitter.qmc import sizes
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
@@ -192,7 +192,7 @@ def uncompiled() -> Iterator[None]:
     """Dry runs that pass every check, but do not compile and time their loop."""
     nothing = sizes.Needs(sizes.Size(1, 1.0, 1.0), 0.0, 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "compiled", lambda *_: loop.Program(lambda *_: None, 1, 1, 0.0))
+        patch.setattr(segments, "compiled", lambda *_: segments.Program(lambda *_: None, 1, 1, 0.0))
         patch.setattr(solve.Plan, "seconds", lambda plan, psi: 0.0)
         patch.setattr(sizes, "needs", lambda *_: nothing)
         yield

@@ -34,18 +34,9 @@ def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | No
 
 
 def available() -> int | None:
-    """Bytes that each device has; simulated ones share the machine's memory."""
-    now = runtime.settings()
-    one = runtime.memory_limit(now.device)
-    if one is None or now.mesh is None or now.device.platform != "cpu":
-        return one
-    return one // now.mesh.size
-
-
-def together() -> int | None:
-    """Bytes of all devices that share the work."""
-    one, mesh = available(), runtime.settings().mesh
-    return one if one is None or mesh is None else one * mesh.size
+    """Bytes that each device has; simulated ones share their machine's memory."""
+    mesh, most = runtime.settings().mesh, runtime.mesh_memory()
+    return most if most is None or mesh is None else most // mesh.size
 
 
 def no_eigenstates(H: Any, n: int, solver: Any = None) -> Any:

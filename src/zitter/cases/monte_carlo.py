@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from zitter import checks, data_files, processes, qmc, runtime, same_run
-from zitter.cases import memory, schema
+from zitter.cases import schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
@@ -102,7 +102,7 @@ class MonteCarlo(Case):
 
     def estimate(self) -> Estimate:
         """Memory for each walker, how many walkers fit, and time."""
-        limit = memory.together()
+        limit = runtime.mesh_memory()
         methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
         facts: dict[str, Any] = {
             "case": self.document.name,

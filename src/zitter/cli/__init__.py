@@ -113,6 +113,7 @@ def run(
 
 @app.command()
 def sweep(
+    context: typer.Context,
     case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
     over: Annotated[
         list[str] | None,
@@ -139,6 +140,10 @@ def sweep(
         str | None,
         typer.Option(help="Submit an array of jobs instead: partition=gpu,tasks=8,time=60,…"),
     ] = None,
+    number: Annotated[
+        int | None,
+        typer.Option("--processes", help="Processes on this node, each with some of the items."),
+    ] = None,
     checkpoint_every: CheckpointEvery = None,
     dry_run: DryRun = False,
     json: Json = False,
@@ -157,12 +162,13 @@ def sweep(
         batch=batch,
         runtime={"precision": precision, "device": device, "mesh": parse_mesh(mesh)},
         slurm=slurm,
+        processes=number,
         checkpoint_every=checkpoint_every,
         dry_run=dry_run,
         json=json,
         quiet=quiet,
     )
-    return command.sweep(request)
+    return command.sweep(request, context.obj)
 
 
 @app.command()

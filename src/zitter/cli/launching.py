@@ -1,7 +1,8 @@
-"""`zitter run --processes N`: the same command N times on this node, and an eye on all of them.
+"""`--processes N`: the same command N times on this node, and an eye on all of them.
 
-Each process gets the address of the first one (a free port of the loopback), and its number. If one
-dies the others cannot go on: they are ended, and one sentence says what happened and what is saved.
+Each process gets the address of the first one (a free port of the loopback), and its number. Those
+of `zitter run` compute together: if one dies the others cannot go on, so they are ended, and one
+sentence says what happened and what is saved. Those of `zitter sweep` go on.
 """
 
 from __future__ import annotations
@@ -47,13 +48,45 @@ def launch(count: int, arguments: list[str], out: Path) -> int:
             return first
         said.seek(0)
         _show_errors(said)
-    how = _how(started[died].returncode)
+    how = how_ended(started[died].returncode)
     raise checks.RunError(
         f"process {died} of {count} {how}, so that the others were ended. {_saved(out)}"
     )
 
 
-def _start(place: processes.Place, arguments: list[str], said: IO[str]) -> subprocess.Popen[bytes]:
+def launch_apart(count: int, arguments: list[str]) -> list[int]:
+    """Run the command line in so many processes that do not need one another; how each ended."""
+    address = f"127.0.0.1:{_free_port()}"
+    with tempfile.TemporaryFile("w+") as said:
+        started = [
+            _start(processes.Place(address, count, index, index), arguments, said, silent=True)
+            for index in range(count)
+        ]
+        with _forwarded(started):
+            codes = [process.wait() for process in started]
+        said.seek(0)
+        for line in dict.fromkeys(said):
+            if line.startswith("warning: "):
+                print(line, end="", file=sys.stderr)
+        if any(code not in (0, *SAID) for code in codes):
+            said.seek(0)
+            _show_errors(said)
+    return codes
+
+
+def how_ended(code: int) -> str:
+    """What an exit status says, as the end of a sentence about a process."""
+    if code == processes.LOST:
+        return "lost the others"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with status {code}"
+
+
+def _start(
+    place: processes.Place, arguments: list[str], said: IO[str], silent: bool = False
+) -> subprocess.Popen[bytes]:
+    """`silent` ones print no result."""
     quiet = place.index > 0
     return subprocess.Popen(
         [sys.executable, "-m", "zitter", *arguments],
@@ -63,7 +96,7 @@ def _start(place: processes.Place, arguments: list[str], said: IO[str]) -> subpr
             LAUNCHER: str(os.getpid()),
             "JAX_ENABLE_PREEMPTION_SERVICE": "0",  # it would swallow the signal to stop
         },
-        stdout=subprocess.DEVNULL if quiet else None,
+        stdout=subprocess.DEVNULL if quiet or silent else None,
         stderr=said if quiet else None,
         start_new_session=True,  # signals come from here, once
     )
@@ -90,14 +123,6 @@ def _failed(started: list[subprocess.Popen[bytes]]) -> int | None:
     ended = [index for index, code in enumerate(codes) if code]
     guilty = [i for i in ended if codes[i] not in (processes.LOST, -signal.SIGABRT)]
     return next(iter(guilty or ended), None)
-
-
-def _how(code: int) -> str:
-    if code == processes.LOST:
-        return "lost the others"
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with status {code}"
 
 
 def _saved(out: Path) -> str:

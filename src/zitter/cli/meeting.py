@@ -1,4 +1,4 @@
-"""One of several processes of `zitter run`: it meets the others, and does not outlive its
+"""One of several processes: of `zitter run` it meets the others, and it does not outlive its
 launcher.
 """
 
@@ -23,13 +23,18 @@ def meet(mesh: Any) -> None:
     place = processes.found()
     if place is None:
         return
-    if os.environ.get(LAUNCHER):
-        watch = threading.Thread(target=_watch, args=(int(os.environ[LAUNCHER]),), daemon=True)
-        watch.start()
+    watch_launcher()
     _keep_stdout_for_results()
     sizes = list(mesh.values()) if isinstance(mesh, dict) else []
     total = math.prod(sizes) if all(isinstance(n, int) for n in sizes) else 1
     processes.join(place, max(1, total // place.count))
+
+
+def watch_launcher() -> None:
+    """End with the process that has started this one, if one has."""
+    if os.environ.get(LAUNCHER):
+        watch = threading.Thread(target=_watch, args=(int(os.environ[LAUNCHER]),), daemon=True)
+        watch.start()
 
 
 def _keep_stdout_for_results() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import sys
 import time
@@ -10,12 +11,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zitter import batches, cases, checks, config, files, locks, loop, runtime, sweeps, tables
+from zitter import (
+    batches,
+    cases,
+    checks,
+    config,
+    files,
+    locks,
+    loop,
+    processes,
+    runtime,
+    sweeps,
+    tables,
+)
 from zitter.cases import memory
-from zitter.cli import arrays
+from zitter.cli import arrays, launching, meeting
 from zitter.cli.running import keep_compiled_programs, named, stoppable
 from zitter.cli.showing import print_json, print_result
 from zitter.results.sweep import Sweep
+
+INPUT_AT_FAULT = 2  # exit status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,52 +45,101 @@ class Request:
     batch: int | None
     runtime: dict[str, Any]
     slurm: str | None
+    processes: int | None
     checkpoint_every: float | None
     dry_run: bool
     json: bool
     quiet: bool
 
 
-def sweep(request: Request) -> int:
-    """Exit status 0: every item asked for is there. 1: some failed. 2: nothing was begun."""
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a command asks for: all items of the sweep, and those chosen."""
+
+    document: config.Document
+    axes: list[sweeps.Axis]
+    items: Sequence[sweeps.Item]
+    chosen: Sequence[sweeps.Item]
+
+
+def sweep(request: Request, arguments: list[str]) -> int:
+    """Exit status 0: every item asked for is there. 1: some failed. 2: nothing was begun.
+
+    `arguments` are the command line, for processes that it starts.
+    """
+    if request.processes is not None and request.slurm is not None:
+        raise checks.InputError("--processes", "must not be given together with --slurm, but is")
+    if launching.wanted(request.processes) and not request.dry_run:
+        return _spread(request, arguments)
+    place = processes.found()
+    if place is not None:
+        meeting.watch_launcher()
+        processes.take_gpus(place, math.prod((request.runtime["mesh"] or {}).values()))
     keep_compiled_programs()
     with stoppable():
-        with named(request.case):
-            document = config.read(request.case, request.settings)
-            cases.configure(document, **request.runtime)
-            batches.mesh()  # refuses one with other axes
-            axes = _axes(request, document)
-            items = sweeps.laid_out(request.case, request.settings, axes)
-            chosen = _chosen(request.items, items)
-            if request.batch is not None:
-                checks.integer("--batch", request.batch, 1)
-            if request.checkpoint_every is not None:
-                checks.non_negative("--checkpoint-every", request.checkpoint_every)
-        _require_folder(request.out)
-        store = sweeps.Store(request.out)
-        missing = [item for item in chosen if not store.done(item)]
+        plan, store = _planned(request), sweeps.Store(request.out)
+        own = processes.share(place, plan.chosen)
+        missing = [item for item in own if not store.done(item)]
         with named(request.case):
             parts = sweeps.parts(missing, request.batch, estimating=request.dry_run)
         if request.dry_run:
-            return _estimate(request, axes, chosen, parts)
+            return _estimate(request, plan.axes, own, parts)
         if request.slurm is not None:
             return arrays.submit(
                 request.slurm, request.out, [i.index for i in missing], _again(request)
             )
-        return _run(request, document, axes, items, parts, len(chosen) - len(missing))
+        return _run(request, plan, parts, len(own) - len(missing))
 
 
-def _run(
-    request: Request, document: config.Document, axes: Any, items: Any, parts: Any, before: int
-) -> int:
+def _planned(request: Request) -> Plan:
+    with named(request.case):
+        document = config.read(request.case, request.settings)
+        cases.configure(document, **request.runtime)
+        batches.mesh()  # refuses one with other axes
+        axes = _axes(request, document)
+        items = sweeps.laid_out(request.case, request.settings, axes)
+        chosen = _chosen(request.items, items)
+        if request.batch is not None:
+            checks.integer("--batch", request.batch, 1)
+        if request.checkpoint_every is not None:
+            checks.non_negative("--checkpoint-every", request.checkpoint_every)
+    _require_folder(request.out)
+    return Plan(document, axes, items, chosen)
+
+
+def _spread(request: Request, arguments: list[str]) -> int:
+    """Each of several processes carries a share of the items; then all is put together here.
+
+    JAX begins here when they have ended: it would take memory of a GPU from them.
+    """
+    started, count = time.perf_counter(), request.processes or 1
+    codes = launching.launch_apart(count, arguments)
+    if codes[0] == INPUT_AT_FAULT:
+        return INPUT_AT_FAULT  # as the first process has said
+    with stoppable():
+        plan, store = _planned(request), sweeps.Store(request.out)
+        with locks.shared(request.out, "--out", store.clear_killed):
+            _report(request, store, _added_up(plan, store, started, 0))
+    lost = [index for index, code in enumerate(codes) if code not in (0, 1)]
+    if lost:
+        how = launching.how_ended(codes[lost[0]])
+        raise checks.RunError(
+            f"process {lost[0]} of {count} {how}. What is done is kept; the same command fills "
+            "the gaps."
+        )
+    return max(codes)
+
+
+def _added_up(plan: Plan, store: sweeps.Store, started: float, count: int) -> Sweep:
+    info = _info(plan.document, time.perf_counter() - started, count)
+    return store.assemble(plan.axes, plan.items, info, plan.document.text)
+
+
+def _run(request: Request, plan: Plan, parts: Any, before: int) -> int:
     """Compute what is missing and put all together; others may be at work on other items."""
     store, started = sweeps.Store(request.out), time.perf_counter()
     with locks.shared(request.out, "--out", store.clear_killed):
-
-        def add_up() -> Sweep:
-            info = _info(document, time.perf_counter() - started, sum(map(len, parts)))
-            return store.assemble(axes, items, info, document.text)
-
+        add_up = lambda: _added_up(plan, store, started, sum(map(len, parts)))  # noqa: E731
         try:
             failed = _carried(request, store, parts, before)
             result = add_up()
@@ -89,7 +153,9 @@ def _run(
                 f"the sweep broke off: {files.reason(error)}. What is done is kept; the same "
                 "command goes on from there."
             ) from error
-        _report(request, store, result)
+        # Of several processes those report that find nothing left to do for others.
+        if processes.found() is None or result.done.size == result.done.sum() + len(result.failed):
+            _report(request, store, result)
         return 1 if failed else 0
 
 

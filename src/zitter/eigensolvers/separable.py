@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from zitter import runtime
 from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import total
@@ -100,7 +101,8 @@ def separate(H: Hamiltonian) -> Separable:
     kinetic, potential = _kinetic(H), diagonal_of(H.operator)
     ndim = len(kinetic)
     fields = [
-        np.asarray(v)[: len(t)] for v, t in zip(_lowest_potentials(potential), kinetic, strict=True)
+        runtime.to_host(v)[: len(t)]
+        for v, t in zip(_lowest_potentials(potential), kinetic, strict=True)
     ]
     densities = [_lowest(t, v) ** 2 for t, v in zip(kinetic, fields, strict=True)]
     for _ in range(MEAN_FIELD_ROUNDS if ndim > 1 else 1):
@@ -113,7 +115,7 @@ def separate(H: Hamiltonian) -> Separable:
 def separate_for(H: Hamiltonian, states: jax.Array) -> Separable:
     """The same around several states: the mean fields of their average density."""
     pairs = zip(_marginals(states), H.basis.whole, strict=True)
-    return separate_around(H, [np.asarray(m / m.sum())[:n] for m, n in pairs])
+    return separate_around(H, [runtime.to_host(m / m.sum())[:n] for m, n in pairs])
 
 
 @eqx.filter_jit
@@ -155,7 +157,7 @@ def _lowest(kinetic: np.ndarray, field: np.ndarray) -> np.ndarray:
 def _mean_field_along(axis: int, potential: jax.Array, densities: list[np.ndarray]) -> np.ndarray:
     """`_mean_field` of a potential that may be padded, where there is no density."""
     padded = [_lengthened(d, n) for d, n in zip(densities, potential.shape, strict=True)]
-    return np.asarray(_mean_field(potential, padded, axis))[: len(densities[axis])]
+    return runtime.to_host(_mean_field(potential, padded, axis))[: len(densities[axis])]
 
 
 def _lengthened(rows: np.ndarray, length: int, mode: Any = "constant") -> np.ndarray:
@@ -183,7 +185,7 @@ def start_vectors(H: Hamiltonian, separable: Separable, count: int) -> jax.Array
     kinetic = _kinetic(H)
     short = [np.asarray(q)[:, :k] for q, k in zip(separable.vectors, kept, strict=True)]
     padded = [_lengthened(q, n) for q, n in zip(short, H.shape, strict=True)]
-    block = np.asarray(_projected(diagonal_of(H.operator), [jnp.asarray(q) for q in padded]))
+    block = runtime.to_host(_projected(diagonal_of(H.operator), [jnp.asarray(q) for q in padded]))
     size = int(np.prod(kept))
     # [a, a', b, b', …] → [a, b, …, a', b', …]
     order = [*range(0, 2 * ndim, 2), *range(1, 2 * ndim, 2)]

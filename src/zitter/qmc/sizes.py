@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter import checks, loop, runtime
+from zitter import checks, runtime, segments
 from zitter.qmc import spread
 from zitter.qmc.runs import Run
 from zitter.qmc.walk import diffusion, variational
@@ -45,7 +45,7 @@ def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
     more.
     """
     step, context, shapes = _block(run, verb, options)
-    program = loop.compiled(step, context, shapes, run.blocks)
+    program = segments.compiled(step, context, shapes, run.blocks)
     size = _size(run, verb, options, program.memory, shapes)
     state = variational.first_states(run)
     if verb == "dmc":
@@ -64,7 +64,7 @@ def _size(run: Run, verb: str, options: dict[str, Any], whole: int, shapes: Any)
     other = dataclasses.replace(
         run, walkers=half if half < run.walkers else 2 * run.walkers, start=None
     )
-    change = whole - loop.compiled(*_block(other, verb, options), run.blocks).memory
+    change = whole - segments.compiled(*_block(other, verb, options), run.blocks).memory
     # Where walkers go in portions, what they take on the way does not grow; what they are does.
     mesh = runtime.settings().mesh
     own = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes.walkers))
@@ -104,4 +104,4 @@ def _shapes(make: Callable[[], Any], context: Any) -> Any:
     """What `make` would give, as shapes; on a mesh they know their devices."""
     if runtime.settings().mesh is None:
         return eqx.filter_eval_shape(make)
-    return loop.placed_shapes(lambda _: make(), context)
+    return segments.placed_shapes(lambda _: make(), context)

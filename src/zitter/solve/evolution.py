@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, loop, runtime, same_run
+from zitter import batches, checks, loop, runtime, same_run, segments
 from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
@@ -324,11 +324,11 @@ class Plan:
         )
 
     @functools.cached_property
-    def program(self) -> loop.Program:
+    def program(self) -> segments.Program:
         """The compiled loop; it knows its memory. Nothing is allocated to find out."""
         psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
-        state = loop.placed_shapes(course.begin, self.context, psi)
-        return loop.compiled(course.record, self.context, state, self.records)
+        state = segments.placed_shapes(course.begin, self.context, psi)
+        return segments.compiled(course.record, self.context, state, self.records)
 
     def seconds(self, psi: jax.Array) -> float:
         """Time of all steps, estimated by running a few record intervals on the device."""

@@ -5,9 +5,9 @@ On a grid of n_i points along lattice vector i, with x_i = n_i s_i and fractiona
     u(r) = Σ_j C_j Π_i b(x_i − j_i),     b(x) = ⅔ − x² + |x|³/2 (|x| ≤ 1), (2 − |x|)³/6 (≤ 2).
 
 Value, slopes and Laplacian are sums of the same 64 rows of C with different weights, so memory is
-read about once: on a GPU all sums of a row are one kernel (Triton's where jax-triton is installed,
-else XLA's); on a CPU the points go in batches whose rows stay in cache, one sum after another,
-because that is what vectorizes.
+read about once: on a GPU all sums of a row are one kernel of XLA's (where jax-triton is installed
+`blip_waves` has its own); on a CPU the points go in batches whose rows stay in cache, one sum after
+another, because that is what vectorizes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import runtime
-from zitter.linalg.kernels import triton_calls
 
 CACHE = 2**19  # bytes of coefficients that a batch of points may touch on a CPU
 
@@ -32,6 +31,13 @@ def spline_weights(t: Any) -> tuple[Any, Any, Any]:
     second = [s, 3 * t - 2, 3 * s - 2, t]
     value, first, second = (jnp.stack(w, axis=-1) for w in (value, first, second))
     return value, first, second
+
+
+def along_axes(t: Any, grid: tuple[int, ...]) -> list[tuple[Any, Any, Any]]:
+    """For each axis the weights (P, 4) of u, ∂u and ∂²u in fractional coordinates."""
+    value, first, second = spline_weights(t)
+    n = np.asarray(grid, np.float64)[:, None].astype(t.dtype)
+    return [(value[:, i], n[i] * first[:, i], n[i] ** 2 * second[:, i]) for i in range(3)]
 
 
 def located(r: Any, inverse: Any, grid: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
@@ -54,9 +60,7 @@ def weights(t: Any, inverse: Any, grid: tuple[int, ...], order: int) -> Any:
     ∇_a = Σ_i A⁻¹_ai ∂_i and ∇² = Σ_ij (A⁻ᵀA⁻¹)_ij ∂_i∂_j in fractional coordinates; A⁻¹ is
     `inverse`.
     """
-    value, first, second = spline_weights(t)
-    n = np.asarray(grid, np.float64)[:, None].astype(t.dtype)
-    along = [(value[:, i], (n[i] * first[:, i]), n[i] ** 2 * second[:, i]) for i in range(3)]
+    along = along_axes(t, grid)
 
     def product(*orders: int) -> Any:
         x, y, z = (along[i][d] for i, d in enumerate(orders))
@@ -108,8 +112,6 @@ def _as_products(table: Any, rows: Any, weights: Any) -> tuple[Any, ...]:
 def _flattened(table, rows, weights):
     if runtime.settings().device.platform == "cpu":
         return sums_in_turn(table, rows, weights)
-    if triton_calls.has_triton():
-        return sums_by_triton(table, rows, weights)
     return sums_together(table, rows, weights)
 
 
@@ -128,23 +130,6 @@ def _merge_axes(size, batched, table, rows, weights):
     merged = _flattened(table, *(x.reshape(-1, *x.shape[2:]) for x in (rows, weights)))
     found = tuple(x.reshape(size, -1, x.shape[-1]) for x in merged)
     return found, tuple(True for _ in found)
-
-
-@jax.jit
-def sums_by_triton(table: Any, rows: Any, weights: Any) -> tuple[Any, ...]:
-    """All sums of a point from one read of its rows."""
-    from zitter.qmc.orbitals.blip_sums_triton import kernel
-
-    points, sums = weights.shape[:2]
-    channels = table.shape[1]
-    block = min(128, max(16, 1 << (channels - 1).bit_length()))
-    found = triton_calls.call(
-        kernel, table, rows, weights,
-        out=jax.ShapeDtypeStruct((sums, points, channels), weights.dtype),
-        grid=(points, -(-channels // block)), warps=max(1, block // 32), points=points,
-        channels=channels, sums=sums, block=block,
-    )  # fmt: skip
-    return tuple(found)
 
 
 @jax.jit

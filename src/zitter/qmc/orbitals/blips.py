@@ -1,6 +1,6 @@
 """Blips: Bloch orbitals whose cell-periodic part is a sum of cubic B-splines.
 
-    ψ(r) = e^{ik·r} u(r)      ∇ψ = e^{ik·r}(∇u + ik u)      ∇²ψ = e^{ik·r}(∇²u + 2ik·∇u − k²u)
+    ψ(r) = e^{ik·r} u(r)
 
 u lives on a grid of the primitive cell, whatever supercell the electrons move in (Alfè and Gillan,
 Phys. Rev. B 70, 161101). With h the spacing of the grid, values are right to O(h⁴), slopes to
@@ -14,17 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
 from zitter.qmc.orbitals.base import Orbitals
-from zitter.qmc.orbitals.blip_sums import contract, located, rows_around, weights
-from zitter.qmc.trigonometry import cos_sin
+from zitter.qmc.orbitals.blip_waves import Shape, bloch_waves
 
 STORED = ("float64", "float32")
-Pair = tuple[Any, Any]
 
 
 class Blips(Orbitals):
@@ -103,45 +100,6 @@ class Blips(Orbitals):
 
     def _evaluated(self, r: Any, order: int, dtype: Any) -> list[Any]:
         """ψ, with `order` 1 also its three slopes, with `order` 2 also ∇²ψ, each (…, count)."""
-        points = r.reshape(3, -1)
-        around, t = located(points, self.inverse, self.grid, dtype)
-        sums = contract(
-            self.table,
-            rows_around(around, self.grid),
-            weights(t, self.inverse, self.grid, order),
-        )
-        if self.is_complex:
-            angles = points.T @ self.waves.T
-            index = np.asarray(self.index)
-            phase = tuple(wave[:, index] for wave in cos_sin(angles, dtype))
-            k = self.waves.astype(dtype)[index].T
-            waves = _bloch([self._parts(x) for x in sums], phase, k)
-            sums = [jax.lax.complex(*parts) for parts in waves]
-        return [x.reshape(*r.shape[1:], self.count) for x in sums]
-
-    def _parts(self, channels: Any) -> Pair:
-        """Real and imaginary parts of u, or of a derivative."""
-        real = channels[:, : self.count]
-        if channels.shape[1] == self.count:
-            return real, jnp.zeros_like(real)
-        return real, channels[:, self.count :]
-
-
-def _bloch(periodic: list[Pair], phase: Pair, k: Any) -> list[Pair]:
-    """ψ, ∇ψ and ∇²ψ of e^{ik·r}u from u, ∇u and ∇²u, as far as they are given."""
-    u, *slopes = periodic
-    found = [_times(phase, u)]
-    for a, slope in enumerate(slopes[:3]):
-        found.append(_times(phase, (slope[0] - k[a] * u[1], slope[1] + k[a] * u[0])))
-    if len(slopes) == 4:
-        square = sum(k[a] ** 2 for a in range(3))
-        along = [sum(k[a] * slopes[a][part] for a in range(3)) for part in range(2)]
-        real = slopes[3][0] - 2 * along[1] - square * u[0]
-        imaginary = slopes[3][1] + 2 * along[0] - square * u[1]
-        found.append(_times(phase, (real, imaginary)))
-    return found
-
-
-def _times(a: Pair, b: Pair) -> Pair:
-    """A product of complex numbers, kept apart: who wants real parts alone computes no others."""
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+        shape = Shape(self.grid, self.count, self.index if self.is_complex else (), order, dtype)
+        found = bloch_waves(shape, self.table, self.inverse, self.waves, r.reshape(3, -1))
+        return [x.reshape(*r.shape[1:], self.count) for x in found]

@@ -1,0 +1,138 @@
+"""What the driver (`loop`) compiles: a segment of many steps with their records, and its memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
+SHORT = 256  # records: an equilibration and the run after it should be one program
+
+
+def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
+    """What `function(context, …)` would return, as shapes that know their devices."""
+    arrays, static = eqx.partition(context, eqx.is_array)
+    made = eqx.filter_eval_shape(function, context, *shapes)
+    call = jax.jit(lambda arrays, *given: function(eqx.combine(arrays, static), *given))
+    places = call.lower(arrays, *shapes).compile().output_shardings
+    return jax.tree.map(
+        lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), made, places
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """The segment of `drive`, compiled and not yet run."""
+
+    call: Callable[[Any, Any, Any], Any]  # of the context's arrays, the state, a number of steps
+    capacity: int
+    memory: int  # bytes on each device: arguments, results and what it needs on the way
+    seconds_to_compile: float
+
+    def seconds(self, context: Any, state: Any, steps: int) -> float:
+        """Time for all steps, estimated by running the first few."""
+        arrays = eqx.filter(context, eqx.is_array)
+
+        def timed(count: int) -> float:
+            tick = time.perf_counter()
+            jax.block_until_ready(self.call(arrays, state, jnp.asarray(count, jnp.int32)))
+            return time.perf_counter() - tick
+
+        timed(1)  # what only the first call does is no part of a step
+        count = int(max(1, min(self.capacity, steps, 0.5 / timed(1))))
+        return timed(count) / count * steps
+
+
+def compiled(
+    step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int
+) -> Program:
+    """What `drive` would run. `state` may hold `jax.ShapeDtypeStruct`s: it is not computed."""
+    started = time.perf_counter()
+    arrays, static = eqx.partition(context, eqx.is_array)
+    records = record_shape(step, context, state)
+    capacity = most_records(jax.tree.leaves(records), steps)
+
+    def call(arrays, state, count):
+        return segment(step, capacity, eqx.combine(arrays, static), state, count)
+
+    program = jax.jit(call).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
+    taken = time.perf_counter() - started
+    analysis = program.memory_analysis()
+    if analysis is None:  # a back end that does not tell: arguments, results, two more states
+        leaves = jax.tree.leaves((arrays, state, state, state, state))
+        rows = sum(_bytes(r) for r in jax.tree.leaves(records))
+        memory = sum(_bytes(x) for x in leaves) + capacity * rows
+    else:
+        memory = (
+            analysis.argument_size_in_bytes
+            + analysis.output_size_in_bytes
+            + analysis.temp_size_in_bytes
+            - analysis.alias_size_in_bytes
+        )
+    return Program(program, capacity, memory, taken)
+
+
+_shapes: dict[Any, Any] = {}
+_MOST_SHAPES = 64
+
+
+def record_shape(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any) -> Any:
+    """Shapes of a record, remembered: tracing a step takes longer than many a run of it.
+
+    Nothing that encloses values is kept, neither is an array.
+    """
+    leaves, tree = jax.tree.flatten((context, state))
+    forms = tuple(
+        (x.shape, x.dtype) if isinstance(x, jax.Array | np.ndarray | np.generic) else x
+        for x in leaves
+    )
+    functions = [x for x in (step, *forms) if callable(x)]
+    plain = all(isinstance(x, FunctionType) and x.__closure__ is None for x in functions)
+    key = (step, tree, forms)
+    try:
+        if plain and key in _shapes:
+            return _shapes[key]
+        _, found = eqx.filter_eval_shape(step, context, state)
+        if plain:
+            _shapes[key] = found
+            if len(_shapes) > _MOST_SHAPES:
+                del _shapes[next(iter(_shapes))]
+        return found
+    except (TypeError, ValueError):  # static parts that cannot be compared
+        return eqx.filter_eval_shape(step, context, state)[1]
+
+
+@eqx.filter_jit
+def segment(step, capacity, context, state, count):
+    """`count` ≤ `capacity` steps with their records; kept compiled for later runs of this shape."""
+    _, shapes = eqx.filter_eval_shape(step, context, state)
+    buffers = jax.tree.map(lambda r: jnp.zeros((capacity, *r.shape), r.dtype), shapes)
+
+    def body(i, carry):
+        state, buffers = carry
+        state, record = step(context, state)
+        return state, jax.tree.map(lambda b, v: b.at[i].set(v), buffers, record)
+
+    state, buffers = jax.lax.fori_loop(0, count, body, (state, buffers))
+    return state, jax.tree.leaves(buffers)
+
+
+def _bytes(array: Any) -> int:
+    return math.prod(array.shape) * array.dtype.itemsize
+
+
+def most_records(record_leaves, steps: int) -> int:
+    """How many records a segment may hold: a power of two within what the device should spend on
+    them, so that runs of similar length share one compiled program, and all short ones do."""
+    affordable = RECORD_BYTES // max(sum(_bytes(r) for r in record_leaves), 1)
+    wanted = max(SHORT, 2 ** math.ceil(math.log2(max(steps, 1))))
+    return int(max(1, min(wanted, 1024, affordable)))
