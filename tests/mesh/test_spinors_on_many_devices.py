@@ -26,7 +26,7 @@ def test_more_devices_than_pairs_share_them_in_segments_of_r():
     assert len(rows) == 4
     for row in rows:
         assert max(row["errors"]) < 1e-13 and min(row["scale"]) > 0.1, row
-        kappa_max, mu_max, mesh = row["case"]
+        _, mu_max, mesh = row["case"]
         assert row["shares"]["space"] == [8, 3] and len(row["shares"]["angular"]) == mesh["angular"]
         # 4·3 − 2·3 + 2 and 4·5 − 2·3 + 2 rows of a pair, on two devices.
         assert row["held"] == (4 if mu_max is None else 8) * 4 // mesh["angular"], row
