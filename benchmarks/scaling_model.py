@@ -16,7 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 NODE = 8
 NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
@@ -175,9 +176,8 @@ def main() -> None:
         for case in CASES
         for devices in (2, 8, 64, 2048)
     ]
-    finish(
-        record("scaling_model", "Predicted efficiency on many GPUs", rows + weak()), options.json
-    )
+    question = "What would 8, 64 and 2048 GPUs give?"
+    finish(record("scaling_model", question, [], projected=rows + weak()), options.json)
 
 
 if __name__ == "__main__":

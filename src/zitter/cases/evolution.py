@@ -6,13 +6,25 @@ import dataclasses
 import json
 import math
 import re
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, io, loop, processes, runtime, same_run, solve, together
+from zitter import (
+    batches,
+    checks,
+    io,
+    loop,
+    processes,
+    runtime,
+    same_run,
+    segments,
+    solve,
+    together,
+)
 from zitter.cases import memory, schema
 from zitter.cases.base import Case, Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -23,6 +35,7 @@ from zitter.hamiltonian import Hamiltonian
 from zitter.initial import InitialState, without_light
 from zitter.linalg.base import Unsupported
 from zitter.results import Result, Solution
+from zitter.solve import needs
 
 CHECKPOINT_EVERY = 30.0  # seconds
 
@@ -38,6 +51,7 @@ class Evolution(Physics):
     initial: InitialState
     plan: solve.Plan | None = None
     H: Hamiltonian | None = None
+    seconds_to_prepare: float = 0.0
 
     @classmethod
     def recognizes(cls, document: Document) -> bool:
@@ -80,6 +94,7 @@ class Evolution(Physics):
         checks.non_negative("evolve.checkpoint_every", every)
         finder = memory.no_eigenstates if estimating else solve.eigenstates
         dtype = runtime.settings().complex_dtype
+        started = time.perf_counter()
         try:
             self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
         except checks.InputError as error:
@@ -88,22 +103,27 @@ class Evolution(Physics):
             raise checks.InputError(
                 "evolve.propagator", f"must suit this model, but {error}"
             ) from None
+        self.seconds_to_prepare = time.perf_counter() - started
         memory.check_plan(self.basis, self.plan, always=estimating)
 
     def estimate(self) -> Estimate:
         H, plan = self._ready()
-        context = plan.context
-        running = plan.seconds(_any_state(H, plan))
+        context, t = plan.context, float(plan.context.start)
+        first = self.initial.needs(H, t)
+        beside = segments.bytes_of(context) - segments.bytes_of(context.H)
+        running = needs.seconds_of_run(plan, _any_state(H, plan))
+        preparing = self.seconds_to_prepare * (1 if plan.checked_with is None else 2)
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
                 "steps": plan.steps,
                 "dt": float(context.dt),
-                "records": len(plan.times),
+                "records": plan.recorded,
                 "observables": ", ".join(o.name for o in plan.observables),
-                "memory_bytes": plan.program.memory,
+                "memory_bytes": max(needs.memory_of_run(plan), (first.memory or 0) + beside),
                 "seconds_to_compile": plan.program.seconds_to_compile,
-                "seconds_to_run": running * plan.steps / (plan.records * context.save_every),
+                "seconds_to_start": preparing + (first.seconds or 0.0),
+                "seconds_to_run": running,
             }
         )
 
