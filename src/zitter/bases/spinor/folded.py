@@ -68,8 +68,8 @@ class FoldedChain(Layout):
 
     def __init__(self, basis: SpinorBasis, mesh: Mesh):
         self.basis, self.mesh = basis, mesh
-        axes = tuple(axis for axis in ("angular", AXIS) if axis in mesh.shape)
-        self.axis = axes if len(axes) > 1 else axes[0]
+        axes = [axis for axis in ("angular", AXIS) if axis in mesh.shape]
+        self.axis = tuple(axes) if len(axes) > 1 else axes[0]
         (over_mu, over_r), most = self.counts, 2 * pair_count(basis)
         if over_mu > most:
             raise checks.InputError(
