@@ -70,6 +70,7 @@ def test_excited_states_of_any_parity(solver):
     exact = zt.eigenstates(H, 2, zt.LOBPCG(tol=1e-9))
     found = zt.eigenstates(H, 2, solver)
     assert found.states.shape == (2, *H.shape) and found.info["updates"] < 1000
+    assert np.all(found.residuals < 1.01 * solver.tol)
     np.testing.assert_allclose(found.energies, exact.energies, atol=1e-9)
 
 
