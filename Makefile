@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself; `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint docs bench clean
+.PHONY: help setup demo test test-all faults lint docs bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,6 +55,9 @@ test-all: setup  ## every test; those for GPUs where there is one
 	@if $(BIN)/python -c 'import jax, sys; sys.exit(jax.default_backend() == "cpu")' 2>/dev/null; \
 	then $(TEST_ENV) $(PYTEST) -q -m gpu || test $$? -eq 5; \
 	else echo "no GPU here: the tests marked gpu are left out"; fi
+
+faults: setup  ## plant faults into a copy of the source: which of them do tests find?
+	$(QUICK) $(TEST_ENV) $(ON_CPU) $(BIN)/python tests/faults/plant.py --unchanged
 
 lint: setup  ## ruff and pyright
 	$(BIN)/ruff check .

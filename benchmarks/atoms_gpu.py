@@ -17,7 +17,8 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, median_seconds, record
+from common import arguments, median_seconds
+from records import finish, record
 
 import zitter as zt
 from zitter.linalg.kernels import block_tridiagonal

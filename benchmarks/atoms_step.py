@@ -31,14 +31,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter.bases.bsplines import breakpoints
 from zitter.linalg.pairs import times_rows
 from zitter.linalg.radial_solver import RadialSolver
-
-REFERENCE_MS = 1.5
 
 
 @eqx.filter_jit
@@ -179,16 +178,13 @@ def main() -> None:
             {
                 "method": name,
                 "ms_per_step": ms,
-                "reference_ms": REFERENCE_MS,
-                "ratio": ms / REFERENCE_MS,
                 "error_per_cycle_dt_0.05": float(basis.norm(coarse - fine)),
                 "survival_error_per_cycle_dt_0.05": abs(survival[0] - survival[1]),
                 "bound_ms": solve + 2 * product,
             }
         )
     question = "one step of hydrogen, 300 × 21, one core"
-    result = record("atoms_step", question, rows)
-    finish(result | {"load_average": os.getloadavg()}, options.json)
+    finish(record("atoms_step", question, rows), options.json)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,10 @@
-"""What every benchmark shares: timing, and a record that says where and with what it was made."""
+"""What every benchmark shares: timing, options, and parts in processes of their own."""
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import datetime
-import importlib.metadata
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -20,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from records import TIMED
 
 
 def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
@@ -30,7 +27,14 @@ def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
         start = time.perf_counter()
         jax.block_until_ready(action())
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return noted(times)
+
+
+def noted(times: list[float]) -> float:
+    """Their median; how far apart they were goes into the record."""
+    middle = statistics.median(times)
+    TIMED.append((len(times), (max(times) - min(times)) / middle))
+    return middle
 
 
 def fastest(
@@ -47,57 +51,9 @@ def fastest(
             start = clock()
             jax.block_until_ready(action())
             times[name].append(clock() - start)
+    for values in times.values():
+        noted(values)
     return {name: min(values) for name, values in times.items()}
-
-
-def versions(*packages: str) -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("zitter", "jax", "numpy", "scipy", *packages):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "source"
-    return found
-
-
-def commit() -> str:
-    """The source that was measured; the environment names it where only a copy of it lies."""
-    named = os.environ.get("ZITTER_COMMIT")
-    if named:
-        return named
-    here = Path(__file__).resolve().parent
-    try:
-        words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain"]]
-        found, changed = (
-            subprocess.run(w, cwd=here, capture_output=True, text=True, check=True).stdout
-            for w in words
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.strip() + (" with changes" if changed.strip() else "")
-
-
-def record(name: str, question: str, rows: list[dict[str, Any]], *packages: str) -> dict[str, Any]:
-    device = jax.devices()[0]
-    return {
-        "name": name,
-        "question": question,
-        "date": datetime.date.today().isoformat(),
-        "commit": commit(),
-        "device": device.device_kind if device.platform != "cpu" else _cpu(),
-        "versions": versions(*packages),
-        "rows": rows,
-    }
-
-
-def finish(result: dict[str, Any], path: str | None) -> None:
-    """Print the rows as a table and write the record."""
-    for row in result["rows"]:
-        print("  ".join(f"{k}={_shown(v)}" for k, v in row.items()), flush=True)
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps({k: v for k, v in result.items() if k != "rows"}))
 
 
 def rows_of_children(
@@ -118,7 +74,7 @@ def rows_of_children(
             file = Path(folder) / "rows.json"
             words = [sys.executable, *commands[index], "--json", str(file)]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            found = json.loads(file.read_text())["rows"]
+            found = json.loads(file.read_text())["measured"]
         with lock:
             rows[index] = found
             arrived(ordered())
@@ -133,16 +89,3 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--json", help="write the record to this file")
     return parser
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(x.split(":")[1].strip() for x in lines if x.startswith("model name"))
-    except (OSError, StopIteration):
-        model = platform.processor()
-    return f"{os.cpu_count()} cores, {model}"

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 

@@ -26,7 +26,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from systems.kronecker import Kronecker, assembled
@@ -90,7 +91,6 @@ def main() -> None:
     vector = np.asarray(psi).reshape(-1)
     image = (matrix @ vector).reshape(basis.shape)
     difference = np.abs(H.mix([1.0], [MOMENT]).apply(psi) - image).max() / np.abs(image).max()
-    load = os.getloadavg()[0]
     ours = many(lambda H, x, i: 1e-6 * H.mix([1.0], [MOMENT + 1e-6 * i]).apply(x), H, psi)
     rows: list[dict] = [
         {
@@ -99,7 +99,6 @@ def main() -> None:
             "ms": ours,
             "bytes": sum(x.nbytes for x in jax.tree.leaves(H) if eqx.is_array(x)),
             "difference": float(difference),
-            "load_average": load,
         },
         {
             "what": "assembled matrix, SciPy CSR",

@@ -11,19 +11,18 @@ one state, and wall time (the better of two calls, the first of which compiles).
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter import spectra
 
 # Gauss points → steps of the whole pulse; 1 is Crank–Nicolson.
 STEPS = {1: (100, 200, 400, 800, 1600), 3: (25, 50, 75, 100, 150), 5: (15, 25, 35, 50)}
-PAPER_DT = 2 * np.pi * 15 / 50 / 80_000
 
 
 def problem(lmax: int):
@@ -94,10 +93,7 @@ def main() -> None:
         label = "products of the light with ψ"
         figure = zt.plot.convergence(curves, label, "relative error of dP/dE", title)
         zt.plot.save(figure, options.figure)
-    result = record("dirac_propagators", __doc__.splitlines()[0], rows)
-    result["load"] = os.getloadavg()
-    result["paper_dt"] = PAPER_DT
-    finish(result, options.json)
+    finish(record("dirac_propagators", __doc__.splitlines()[0], rows), options.json)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ def measured(
 
 
 def main() -> None:
-    from common import arguments, finish, record
+    from common import arguments
+    from records import finish, record
 
     from reliability.runs import CASES
 

@@ -14,7 +14,8 @@ import time
 import warnings
 
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from systems.stationary import MAKERS

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import scipy.signal
-from common import arguments, finish, record, rows_of_children
+from common import arguments, rows_of_children
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc import statistics

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc.statistics import reblock

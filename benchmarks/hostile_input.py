@@ -120,7 +120,8 @@ def row(kind: str, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    from common import arguments, finish, record
+    from common import arguments
+    from records import finish, record
 
     parser = arguments(__doc__)
     for kind in KINDS:
@@ -142,10 +143,10 @@ def main() -> None:
             found = watched(kind, count, chosen.seed, chosen.compiled, chosen.first)
             rows.append(row(kind, found))
             wrong += [{"kind": kind, **x} for x in found if x["fault"]]
+            question = (__doc__ or "").splitlines()[0]
+            finish(record("hostile-input", question, rows), chosen.json)
     if chosen.faults:
         Path(chosen.faults).write_text(json.dumps(wrong, indent=1, ensure_ascii=False))
-    question = (__doc__ or "").splitlines()[0]
-    finish(record("hostile-input", question, rows), chosen.json)
     sys.exit(1 if wrong else 0)
 
 

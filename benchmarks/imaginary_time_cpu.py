@@ -9,7 +9,6 @@ on the coarsest grid that is at least as accurate.
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter.linalg.kernels import explicit_update
@@ -202,9 +202,7 @@ def main() -> None:
     rows = update_rows([n for n in (32, 64, 128, 256) if n <= options.largest])
     rows += ground_state_rows() + qmsolve_rows() + size_rows(sizes)
     question = "What do stationary states in three dimensions cost on a CPU?"
-    result = record("imaginary_time_cpu", question, rows, "numba", "qmsolve")
-    result["load_average"] = os.getloadavg()
-    finish(result, options.json)
+    finish(record("imaginary_time_cpu", question, rows, "numba", "qmsolve"), options.json)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, median_seconds, record
+from common import arguments, median_seconds
+from records import finish, record
 
 import zitter as zt
 
@@ -134,7 +135,6 @@ def main() -> None:
             "precision": "double",
             "n": n,
             "seconds": time.perf_counter() - start,
-            "paper_seconds": 17550.0,
             "norm_loss": sol.info["norm_loss"],
         }
     )

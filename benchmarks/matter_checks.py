@@ -25,7 +25,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc import (

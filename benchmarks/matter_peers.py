@@ -29,7 +29,8 @@ os.environ.setdefault(
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, fastest, finish, record
+from common import arguments, fastest
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc.streams import seeded

@@ -13,7 +13,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 from zitter import runtime
 from zitter.reproduce import matter_solids

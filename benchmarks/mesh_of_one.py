@@ -16,7 +16,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 

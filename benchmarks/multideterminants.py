@@ -25,7 +25,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, median_seconds, record
+from common import arguments, median_seconds
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc.energies import local_energies
@@ -94,7 +95,6 @@ def main() -> None:
                 "each_by_itself_would_take_times": count / times,
             }
         )
-    rows.append({"load_average": os.getloadavg()[0]})
     question = "cost of a sweep by the number of determinants"
     finish(record("multideterminants", question, rows), options.json)
 

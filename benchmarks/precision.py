@@ -16,7 +16,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments, finish, record, rows_of_children
+from common import arguments, rows_of_children
+from records import finish, record
 
 import zitter as zt
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 

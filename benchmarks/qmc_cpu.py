@@ -26,7 +26,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, fastest, finish, record
+from common import arguments, fastest
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc.walk.dynamics import DriftDiffusion, Dynamics, GaussianSteps
@@ -126,13 +127,8 @@ def main() -> None:
     options = arguments(__doc__).parse_args()
     zt.configure()
     rows = [*ewald_rows(246, 8), *sweep_rows(54, 64, 64)]
-    rows.append({"load_average": os.getloadavg()[0], "cores_of_this_process": _cores()})
     result = record("qmc_cpu", "Ewald and VMC per walker", rows, "pyqmc", "pyscf")
     finish(result, options.json)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, median_seconds, record
+from common import arguments, median_seconds
+from records import finish, record
 
 import zitter as zt
 from zitter.qmc.determinants import elimination

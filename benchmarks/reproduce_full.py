@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 from zitter import reproduce, runtime
 
@@ -22,8 +23,8 @@ def main() -> None:
     report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
     result = record(options.name, question, report["rows"], "jax-triton", "cupy-cuda13x")
-    kept = {key: report[key] for key in ("ok", "seconds", "precision", "notes")}
-    finish(result | kept, options.json)
+    outcome = {key: report[key] for key in ("ok", "seconds", "notes")}
+    finish(result | {"outcome": outcome}, options.json)
 
 
 if __name__ == "__main__":

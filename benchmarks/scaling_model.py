@@ -16,7 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 NODE = 8
 NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
@@ -103,6 +104,32 @@ def spinors(kappa: int, splines: int) -> Case:
                 neighbors(sent), pairs)  # fmt: skip
 
 
+def shared_spinors(kappa: int, splines: int) -> Case:
+    """The same with the GPUs of a node on segments of r: pairs lie on whole nodes."""
+    rows = 2 * kappa + 2
+
+    def parts(D: int) -> tuple[int, int, int]:
+        """Devices over r, over μ, and pairs of |μ| on each of these."""
+        over_r = min(D, NODE)
+        return over_r, D // over_r, math.ceil(kappa / (D // over_r))
+
+    def padding(D: int) -> float:
+        over_r, over_mu, held = parts(D)
+        tiles = math.ceil(splines / 8)
+        uneven = math.ceil(tiles / over_r) * over_r / tiles
+        return uneven * held * over_mu / kappa * (1 + 2 / held * 0.25)
+
+    def traffic(D: int) -> Traffic:
+        over_r, over_mu, held = parts(D)
+        turned = 16 * 3 * (splines / over_r + 8) * (2 * held + 2) * rows * (over_r - 1) / over_r
+        permuted = 2 * rows / over_r * 2 * splines * 16 if over_mu > 1 else 0.0
+        total = turned + permuted
+        return Traffic(2 + 2 * (over_mu > 1), total, permuted / total)
+
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ and r", 44.1e-3, padding,
+                traffic, NODE * kappa)  # fmt: skip
+
+
 CASES = [
     Case("SplitOperator, 512³", 11.7e-3, shares(512), all_to_all(16 * 512**3, 2), 512),
     Case("SplitOperator, 1024³", 8 * 11.7e-3, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
@@ -114,6 +141,7 @@ CASES = [
     Case("eigenstates, 640 for each l ≤ 100, one product", 99.8e-6, shares(101),
          neighbors(2 * 16 * 640), 101),
     spinors(80, 1205),
+    shared_spinors(80, 1205),
     Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * 0.106, lambda D: 1.0,
          walkers(6.4e6, 2048), 2048),
 ]  # fmt: skip
@@ -148,9 +176,8 @@ def main() -> None:
         for case in CASES
         for devices in (2, 8, 64, 2048)
     ]
-    finish(
-        record("scaling_model", "Predicted efficiency on many GPUs", rows + weak()), options.json
-    )
+    question = "What would 8, 64 and 2048 GPUs give?"
+    finish(record("scaling_model", question, [], projected=rows + weak()), options.json)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 from zitter import solve, together

@@ -16,7 +16,8 @@ import time
 
 import numpy as np
 import scipy.fft
-from common import arguments, finish, record
+from common import arguments
+from records import finish, record
 
 import zitter as zt
 

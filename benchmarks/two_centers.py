@@ -24,13 +24,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, finish, median_seconds, record
+from common import arguments, median_seconds
+from records import finish, record
 
 import zitter as zt
 
 EXACT = -1.1026342144949
 NUCLEI = zt.Coulomb(Z=[1, 1], centers=[[0, 0, -1], [0, 0, 1]])
-REFERENCE_MS = 0.32  # of one product, 200 × 30
 DT = 0.05
 
 
@@ -60,7 +60,7 @@ def product_row():
         return jax.lax.fori_loop(0, 200, lambda _, psi: 1e-3 * operator.apply(psi), psi)
 
     ms = 1e3 * median_seconds(lambda: products(operator, psi)) / 200
-    return {"what": "product", "shape": list(basis.shape), "ms": ms, "reference_ms": REFERENCE_MS}
+    return {"what": "product", "shape": list(basis.shape), "ms": ms}
 
 
 def rows(pulse):

@@ -10,7 +10,7 @@ import zitter as zt
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.dense import Dense
-from zitter.solve.guards import AccuracyWarning, stride
+from zitter.solve.guards import AccuracyWarning, problem, stride, warn_of_spoilt_norm
 
 GRID = zt.Grid(128, 0.3)
 X = GRID.points(0)
@@ -40,6 +40,16 @@ def test_a_small_loss_is_warned_of():
     with pytest.warns(AccuracyWarning, match=r"% of the probability was lost, by errors"):
         sol = zt.evolve(H, packet(0.15, 8.0), (0.0, 1.0), 0.013, zt.RungeKutta4())
     assert 0.01 < sol.info["norm_loss"] < 0.1
+
+
+@pytest.mark.parametrize(("fed", "sentence"), [(0.0, "norm grew from 1 to 1.06"), (0.15, None)])
+def test_what_comes_for_no_reason_ends_the_run(fed, sentence):
+    """Rounding to 10 bits may feed a state; so may a term of H, and that is accounted for."""
+    found = problem(hamiltonian(), 2.0, 1.0, 1.06, -fed)
+    assert found is None if sentence is None else sentence in str(found)
+    assert problem(hamiltonian(), 2.0, 1.0, 1.04, None) is None
+    with pytest.warns(AccuracyWarning, match=r"2.0% of the probability was won, by errors"):
+        warn_of_spoilt_norm(hamiltonian(), 1.0, 1.01, None)
 
 
 @pytest.mark.parametrize("save_every", [1, 7, 400])

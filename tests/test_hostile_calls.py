@@ -53,6 +53,15 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.Model(zt.Kinetic()), "terms: must be a list of Terms, but is "),
         (lambda H: zt.Grid(10**12, 0.1), "shape: must fit the device's .* needs at least 7.28 T"),
         (lambda H: zt.Levels(10**9), "n: must fit the device's "),
+        (
+            lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, observabels=[zt.Norm()]),
+            r'observabels: must be a keyword of evolve \(H, .* none; did you mean "observables"',
+        ),
+        (lambda H: zt.eigenstates(H, slover=zt.Direct()), '.* did you mean "solver"'),
+        (lambda H: zt.configure(precison="single"), '.* did you mean "precision"'),
+        (lambda H: zt.qmc.vmc(None, walker=3), '.* did you mean "walkers"'),
+        (lambda H: zt.qmc.dmc(None, time_step=0.1), '.* did you mean "timestep"'),
+        (lambda H: zt.qmc.optimize(None, metod=None), '.* did you mean "method"'),
         (lambda H: zt.RadialBSplines(10**9), "n: must be at most 100000, but is 1000000000"),
     ],
 )  # fmt: skip

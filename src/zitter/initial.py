@@ -13,10 +13,11 @@ import numpy as np
 
 from zitter import checks, kinds, runtime
 from zitter.bases.base import Basis
-from zitter.eigensolvers import Eigensolver
+from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
+from zitter.solve.needs import Needs, of_solver
 
 
 class InitialState(eqx.Module):
@@ -28,6 +29,10 @@ class InitialState(eqx.Module):
 
     def check(self, H: Hamiltonian) -> None:
         """Refuse what `make` would, as far as that is known without computing."""
+
+    def needs(self, H: Hamiltonian, t: float) -> Needs:
+        """What `make` takes beside ψ itself."""
+        return Needs(0, 0.0)
 
 
 class Eigenstate(InitialState):
@@ -47,6 +52,10 @@ class Eigenstate(InitialState):
             "initial_residual": float(found.residuals[self.state]),
         }
         return _in_precision(found.states[self.state]), information
+
+    def needs(self, H, t):
+        still = without_light(H, t)
+        return of_solver(still, self.state + 1, self.solver or recommended(still, self.state + 1))
 
 
 class WavePacket(InitialState):

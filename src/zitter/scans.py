@@ -69,7 +69,7 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
         ]
         jax.effects_barrier()
     for population, edge in found.values():
-        edge.warn(population, 4)
+        edge.warn(population)
     if len(parts) == 1:
         return parts[0]
     return jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)

@@ -58,6 +58,8 @@ class Program:
     capacity: int
     memory: int  # bytes on each device: arguments, results and what it needs on the way
     seconds_to_compile: float
+    state: int = 0  # bytes of the state on each device
+    record: int = 0  # bytes of one record
 
     def seconds(self, context: Any, state: Any, steps: int) -> float:
         """Time for all steps, estimated by running the first few."""
@@ -87,19 +89,46 @@ def compiled(
 
     program = jax.jit(call).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
     taken = time.perf_counter() - started
+    row = sum(map(_bytes, jax.tree.leaves(records)))
+    own = bytes_of(state)
+    memory = memory_of(program)
+    if memory is None:  # a back end that does not tell: arguments, results, two more states
+        memory = sum(map(_bytes, jax.tree.leaves(arrays))) + 4 * own + capacity * row
+    return Program(program, capacity, memory, taken, own, row)
+
+
+def memory_of(program: Any) -> int | None:
+    """Bytes of a compiled program on each device: what it is given, gives, and has on the way."""
     analysis = program.memory_analysis()
-    if analysis is None:  # a back end that does not tell: arguments, results, two more states
-        leaves = jax.tree.leaves((arrays, state, state, state, state))
-        rows = sum(_bytes(r) for r in jax.tree.leaves(records))
-        memory = sum(_bytes(x) for x in leaves) + capacity * rows
-    else:
-        memory = (
-            analysis.argument_size_in_bytes
-            + analysis.output_size_in_bytes
-            + analysis.temp_size_in_bytes
-            - analysis.alias_size_in_bytes
-        )
-    return Program(program, capacity, memory, taken)
+    if analysis is None:
+        return None
+    return (
+        analysis.argument_size_in_bytes
+        + analysis.output_size_in_bytes
+        + analysis.temp_size_in_bytes
+        - analysis.alias_size_in_bytes
+    )
+
+
+def memory_to_call(function: Any, *given: Any, donated: tuple[int, ...] = ()) -> int:
+    """The same of a function and its arguments, of which `jax.ShapeDtypeStruct`s are enough."""
+    sized, static = eqx.partition(given, _sized)
+
+    def call(*sized):
+        return eqx.filter(function(*eqx.combine(sized, static)), eqx.is_array)
+
+    found = memory_of(jax.jit(call, donate_argnums=donated).lower(*sized).compile())
+    return 2 * bytes_of(sized) if found is None else found
+
+
+def bytes_of(tree: Any) -> int:
+    """What the arrays of a tree, or what stands for them, take on each device."""
+    return sum(map(_bytes_here, filter(_sized, jax.tree.leaves(tree))))
+
+
+def shaped(dtype: Any, *shape: int) -> Any:
+    """In place of an array that is not made."""
+    return jax.ShapeDtypeStruct(shape, dtype)
 
 
 _shapes: dict[Any, Any] = {}
@@ -149,6 +178,17 @@ def segment(step, capacity, context, state, count):
 
 def _bytes(array: Any) -> int:
     return math.prod(array.shape) * array.dtype.itemsize
+
+
+def _bytes_here(array: Any) -> int:
+    """The share of one device, of an array or of a shape that knows its devices."""
+    place = None if isinstance(array, np.ndarray | np.generic) else array.sharding
+    shape = array.shape if place is None else place.shard_shape(array.shape)
+    return math.prod(shape) * array.dtype.itemsize
+
+
+def _sized(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray | jax.ShapeDtypeStruct)
 
 
 def most_records(record_leaves, steps: int) -> int:

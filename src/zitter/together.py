@@ -156,7 +156,7 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None
     """Of each edge of the basis and of the steps once, with what the worst item has."""
     infos = [one.info for one in found if isinstance(one, Solution)]
     for edge in lead.context.edges:
-        edge.warn(max((info[edge.name] for info in infos), default=0.0), 4)
+        edge.warn(max((info[edge.name] for info in infos), default=0.0))
     lead.warn_of_steps(infos)
 
 

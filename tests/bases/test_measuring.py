@@ -86,7 +86,7 @@ def test_the_last_kappa_is_watched_under_light():
     small = psi.at[basis.channel(-1, 0.5), 6].set(3.0)
     assert 0 < float(last.population(basis.normalize(small))) < 0.5
     with pytest.warns(ConvergenceWarning, match="kappa_max = 2 is too small: the last κ holds 3.0"):
-        last.warn(3e-3, 2)
+        last.warn(3e-3)
     assert zt.SpinorBasis(basis.radial, 1).edges(True, True) == ()
 
 

@@ -13,7 +13,8 @@ from mesh import devices
 from mesh.walker_runs import wavefunction
 from zitter import segments
 from zitter.qmc import spread
-from zitter.qmc.optimizers import optimization, sums, tables
+from zitter.qmc.optimizers import source as drawing
+from zitter.qmc.optimizers import sums, tables
 from zitter.qmc.walk import variational
 
 WALKERS, DRAWS = 64, 16
@@ -27,12 +28,12 @@ def programs(count: int, parameters: int, samples: int) -> dict:
     """Collectives of each program, and the bytes of one that sums over a whole table."""
     zt.configure(mesh={"walkers": count})
     psi = wavefunction("")
-    source: Any = optimization._Source(psi, WALKERS, DRAWS, 1, 0, False)
+    source: Any = drawing.Source(psi, WALKERS, DRAWS, 1, 0, False)
     places = spread.placed(jnp.zeros(WALKERS, int), False)
     data = tables._taken(source.data, places)
     step = variational.Context(psi, jnp.ones((), jnp.int32), jnp.asarray(False), (), jnp.float64)
-    state = optimization._Drawing(source.state, source.data, jnp.zeros((), jnp.int32))
-    drawn = segments.compiled(optimization._step, step, state, DRAWS)
+    state = drawing.Drawing(source.state, source.data, jnp.zeros((), jnp.int32))
+    drawn = segments.compiled(drawing.step, step, state, DRAWS)
     table = tables.Slopes(*(shaped((samples, parameters)) for _ in range(2)))
     each = [shaped((samples,), kind) for kind in (bool, float, bool)]
     shared = (jnp.zeros(parameters), jnp.zeros((parameters, parameters)), jnp.zeros(()))

@@ -49,7 +49,7 @@ def poor() -> Any:
 def matrices(devices: int, walkers: int) -> list[np.ndarray]:
     """All sums over half of the samples; a table's rows are divided among the devices."""
     psi = poor()
-    now = optimization._Source(psi, walkers, 8, 2, 0, False).sampled(psi, 2, "")
+    now = optimization.Source(psi, walkers, 8, 2, 0, False).sampled(psi, 2, "")
     table = tables.tabulate(psi, now.draws)
     for slopes in table.pieces:
         for leaf in slopes:

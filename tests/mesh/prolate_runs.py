@@ -90,25 +90,26 @@ def images(atoms: list, psi: Any) -> dict[str, Any]:
     return found
 
 
-def runs(counts: list[int], names: list[str]) -> dict:
+def runs(counts: list[int], names: list[str], elements: int) -> dict:
+    """Of six rows each: seven nodes, of which the first is that of the element before."""
     found = {}
     for name in names:
         zt.configure()
-        one = evolve(name)
+        one = evolve(name, elements=elements)
         for count in counts:
             zt.configure(mesh={"space": count})
-            many = evolve(name)
-            share = -(-5 // count) * 6
-            held = [max(0, min(share, 30 - d * share)) for d in range(count)]
+            many = evolve(name, elements=elements)
+            share = -(-elements // count) * 6
+            held = [max(0, min(share, 6 * elements - d * share)) for d in range(count)]
             assert many.info["mesh"] == str({"space": count}), many.info
             assert many.info["shares"] == str({"space": held}), many.info
             found[f"{name} {count}"] = differences.of_runs(one, many)
     return found
 
 
-def evolve(name: str, few: bool = False, **options):
+def evolve(name: str, few: bool = False, elements: int = 5, **options):
     gauge, method = METHODS[name]
-    H = hamiltonian(gauge)
+    H = hamiltonian(gauge, elements)
     dt = 0.05 if name in IMPLICIT else 0.001
     start = np.exp(-np.linspace(0, 6, H.basis.size)).reshape(H.basis.shape)
     state = H.basis.normalize(jnp.asarray(start))

@@ -17,6 +17,7 @@ def cases() -> dict:
     radial = zt.SphericalBasis(zt.RadialBSplines(20, 5, 10.0), 2)
     every_m = zt.SphericalBasis(zt.RadialBSplines(20, 5, 10.0), 2, "all")
     levels = zt.EigenBasis(np.zeros((3, 2)), np.ones((2, 2, 2)))
+    spinors = zt.SpinorBasis(zt.RadialBSplines(12, 4, 6.0), 3)
     waves, sharp = zt.Kinetic(), zt.Kinetic(order=8)
     return {
         "walkers": ({"walkers": 2}, box, waves, zt.Lanczos()),
@@ -30,13 +31,16 @@ def cases() -> dict:
         "few l": ({"l": 4}, radial, waves, zt.CrankNicolson()),
         "every m": ({"l": 4}, every_m, waves, zt.CrankNicolson()),
         "explicit": ({"l": 2}, radial, waves, zt.Lanczos()),
+        "pairs": ({"angular": 8}, spinors, zt.Dirac(), zt.CrankNicolson()),
+        "segments": ({"angular": 2, "space": 3}, spinors, zt.Dirac(), zt.CrankNicolson()),
         "matrix": ({"space": 2}, line, sharp, zt.MatrixExponential()),
     }
 
 
 def refused(mesh, basis, kinetic, propagator) -> str:
     zt.configure(mesh=mesh)
-    terms = [kinetic] if isinstance(kinetic, zt.FieldFree) else [kinetic, zt.Harmonic(1.0)]
+    alone = isinstance(kinetic, zt.FieldFree | zt.Dirac)
+    terms = [kinetic] if alone else [kinetic, zt.Harmonic(1.0)]
     H = zt.discretize(zt.Model(terms), basis)
     try:
         zt.evolve(H, jnp.ones(basis.shape), (0.0, 0.1), 0.01, propagator)

@@ -43,6 +43,10 @@ SENTENCES = {
     "channels": "mesh.l: must be at most 3, the number of values of l, but is 4",
     "few l": "mesh.l: must be at most 3, the number of values of l, but is 4",
     "every m": "mesh.l: must be at most 2 for couplings over 5 rows and 9 channels, but is 4",
+    "pairs": "mesh.angular: must be at most 4, the number of pairs of |μ|, but is 8; a mesh of "
+    "angular and space takes more devices",
+    "segments": "mesh.space: must be at most 2 for 8 channels in a pair of |μ| and 12 splines, but "
+    "is 3",
     "explicit": "has an overlap matrix; use AngularSplit (length gauge) or CrankNicolson",
 }
 
@@ -85,8 +89,8 @@ def test_propagators_and_observables_agree(names):
 @pytest.mark.multiprocess
 def test_eigensolvers_agree():
     """Energies of converged states differ by far less than the residuals asked for."""
-    found = devices.run("grid_levels", 8, [2, 3, 8])
-    assert len(found) == 9
+    found = devices.run("grid_levels", 8, COUNTS[1:])
+    assert len(found) == 12
     for run, error in found.items():
         assert error < 1e-11, run
 

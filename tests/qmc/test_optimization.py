@@ -179,7 +179,7 @@ def gaussian():
 
 def test_gains_and_their_errors(gaussian):
     """From a = 0.8 to 0.95 the energy falls by ¾(0.8 + 1/0.8 − 0.95 − 1/0.95) = 0.0355."""
-    source = optimization._Source(gaussian, 128, 16, 4, 0, False)
+    source = optimization.Source(gaussian, 128, 16, 4, 0, False)
     now = source.sampled(gaussian.with_parameters(jnp.array([0.95])), 1, "")
     gain = gain_over(np.array([0.8]), now, StochasticReconfiguration())
     exact = 0.75 * (0.8 + 1 / 0.8 - 0.95 - 1 / 0.95)

@@ -24,8 +24,10 @@ import numpy as np
 import pytest
 
 from test_examples import EXAMPLES
-from zitter import checks, cli, files, kinds, segments, solve
+from zitter import checks, cli, files, initial, kinds, segments, solve
 from zitter.qmc import sizes
+from zitter.qmc.optimizers import needs as optimizing
+from zitter.solve import needs as solve_needs
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
 LONGEST = 1000  # characters of a sentence
@@ -195,4 +197,7 @@ def uncompiled() -> Iterator[None]:
         patch.setattr(segments, "compiled", lambda *_: segments.Program(lambda *_: None, 1, 1, 0.0))
         patch.setattr(solve.Plan, "seconds", lambda plan, psi: 0.0)
         patch.setattr(sizes, "needs", lambda *_: nothing)
+        patch.setattr(optimizing, "needs", lambda *_: (1, 0.0, 0.0))
+        patch.setattr(solve_needs, "of_solver", lambda *_: solve_needs.Needs(1, 0.0))
+        patch.setattr(initial, "of_solver", lambda *_: solve_needs.Needs(1, 0.0))
         yield

@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter.keywords import caller
+
 if TYPE_CHECKING:
     from zitter.bases.base import Basis
 
@@ -49,11 +51,10 @@ class Edge(eqx.Module):
     def sentence(self, population: float, limit: float) -> str:
         """What a population above the limit means, and what would do."""
 
-    def warn(self, population: float, stacklevel: int, limit: float = LIMIT) -> None:
+    def warn(self, population: float, limit: float = LIMIT) -> None:
         if population > limit:
-            warnings.warn(
-                self.sentence(population, limit), ConvergenceWarning, stacklevel=stacklevel
-            )
+            sentence = self.sentence(population, limit)
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=caller())
 
 
 class LastL(Edge):
@@ -100,7 +101,7 @@ def judged(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> dict[st
     """The populations as numbers, with warnings of those above the limit."""
     found = {name: float(value) for name, value in populations(edges, psi, before).items()}
     for edge in edges:
-        edge.warn(found[edge.name], 6)
+        edge.warn(found[edge.name])
     return found
 
 

@@ -6,13 +6,26 @@ import dataclasses
 import json
 import math
 import re
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, io, loop, processes, runtime, same_run, solve, together
+from zitter import (
+    batches,
+    checks,
+    io,
+    loop,
+    processes,
+    runtime,
+    same_run,
+    segments,
+    solve,
+    together,
+)
 from zitter.cases import memory, schema
 from zitter.cases.base import Case, Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -23,6 +36,7 @@ from zitter.hamiltonian import Hamiltonian
 from zitter.initial import InitialState, without_light
 from zitter.linalg.base import Unsupported
 from zitter.results import Result, Solution
+from zitter.solve import needs
 
 CHECKPOINT_EVERY = 30.0  # seconds
 
@@ -35,9 +49,12 @@ class Evolution(Physics):
         {"H", "psi0", "progress", "checkpoint", "resume"}
     )
 
+    instead: ClassVar[str] = '; with another dt begin a new run at its end, initial.type = "Stored"'
+
     initial: InitialState
     plan: solve.Plan | None = None
     H: Hamiltonian | None = None
+    seconds_to_prepare: float = 0.0
 
     @classmethod
     def recognizes(cls, document: Document) -> bool:
@@ -80,6 +97,7 @@ class Evolution(Physics):
         checks.non_negative("evolve.checkpoint_every", every)
         finder = memory.no_eigenstates if estimating else solve.eigenstates
         dtype = runtime.settings().complex_dtype
+        started = time.perf_counter()
         try:
             self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
         except checks.InputError as error:
@@ -88,22 +106,27 @@ class Evolution(Physics):
             raise checks.InputError(
                 "evolve.propagator", f"must suit this model, but {error}"
             ) from None
+        self.seconds_to_prepare = time.perf_counter() - started
         memory.check_plan(self.basis, self.plan, always=estimating)
 
     def estimate(self) -> Estimate:
         H, plan = self._ready()
-        context = plan.context
-        running = plan.seconds(_any_state(H, plan))
+        context, t = plan.context, float(plan.context.start)
+        first = self.initial.needs(H, t)
+        beside = segments.bytes_of(context) - segments.bytes_of(context.H)
+        running = needs.seconds_of_run(plan, _any_state(H, plan))
+        preparing = self.seconds_to_prepare * (1 if plan.checked_with is None else 2)
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
                 "steps": plan.steps,
                 "dt": float(context.dt),
-                "records": len(plan.times),
+                "records": plan.recorded,
                 "observables": ", ".join(o.name for o in plan.observables),
-                "memory_bytes": plan.program.memory,
+                "memory_bytes": max(needs.memory_of_run(plan), (first.memory or 0) + beside),
                 "seconds_to_compile": plan.program.seconds_to_compile,
-                "seconds_to_run": running * plan.steps / (plan.records * context.save_every),
+                "seconds_to_start": preparing + (first.seconds or 0.0),
+                "seconds_to_run": running,
             }
         )
 
@@ -114,18 +137,30 @@ class Evolution(Physics):
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
+        about = {"known": known, "save_every": self._ready()[1].context.save_every}
         if processes.first():
-            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, about))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:
         kept = job.checkpoint / "initial.h5"
         if not kept.exists():  # it was stopped before its first step
             return self.run(job)
+        self.follow(job.checkpoint)
         stored = io.read(kept)
         known = json.loads(stored.attributes["known"])
         job.begin()
         return self._carried(job, stored.variables["psi"].data, known, resume=True)
+
+    def follow(self, checkpoint: Path) -> None:
+        """Records as far apart as before: how far by default depends on the number of steps."""
+        kept = checkpoint / "initial.h5"
+        if "save_every" in self.options or not kept.exists():
+            return
+        before = io.read(kept).attributes.get("save_every")
+        if before is not None and int(before) != self._ready()[1].context.save_every:
+            self.options["save_every"] = int(before)
+            self.check(estimating=False)
 
     def course_fingerprint(self) -> str:
         """It may end later, with steps (but for rounding) and records as they were."""

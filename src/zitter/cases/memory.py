@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from zitter import checks, runtime, solve
 from zitter.bases.base import Basis
+from zitter.solve.needs import memory_of_run
 
 
 def check_basis(basis: Basis) -> None:
@@ -28,7 +29,7 @@ def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | No
     limit = available()
     if not always and (limit is None or 100 * basis.size * plan.dtype.itemsize < limit):
         return None
-    needed = plan.program.memory
+    needed = memory_of_run(plan)
     _refuse(needed, "about ")
     return needed
 

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from zitter import checks, data_files, processes, qmc, runtime, same_run
-from zitter.cases import schema
+from zitter.cases import estimates, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
-from zitter.qmc import sizes
 from zitter.qmc.optimized import Optimized
 from zitter.qmc.optimizers import optimization
 from zitter.qmc.runs import Run
@@ -111,9 +110,11 @@ class MonteCarlo(Case):
         }
         rows = {key: str(value) for key, value in facts.items() if value}
         if self.stages:
-            rows["optimize"] += " (its time is not estimated)"
+            facts["optimization"], more = estimates.of_stages(self.psi, self.stages)
+            rows |= more
         for verb, options in self.runs.items():
-            facts[verb], more = _estimated(self.psi, verb, options, limit)
+            run = checked_run(self.psi, verb, options)
+            facts[verb], more = estimates.of_run(run, verb, options, limit)
             rows |= more
         facts |= {"device_bytes": limit, **runtime.describe()}
         rows["the device has"] = "unknown" if limit is None else runtime.readable(limit)
@@ -212,36 +213,6 @@ def _stages(builder: Builder, table: dict[str, Any], psi: Any) -> list[dict[str,
             _checked(optimization.check_options, psi, "optimize", options)
         stages.append(options)
     return stages
-
-
-def _estimated(
-    psi: Any, verb: str, options: dict[str, Any], limit: int | None
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Facts and rows of one run."""
-    run = checked_run(psi, verb, options)
-    needed = sizes.needs(run, verb, options)
-    size, running, compiling = needed.size, needed.seconds_to_run, needed.seconds_to_compile
-    twists = run.twists.count if run.twists is not None else 1
-    facts = {
-        "walkers": run.walkers,
-        "blocks": run.blocks,
-        "memory_bytes": size.total,
-        "bytes_per_walker": size.per_walker,
-        "walkers_that_fit": None if limit is None else size.walkers_in(limit),
-        "seconds_to_compile": compiling,
-        "seconds_to_run": running,
-    }
-    at = f" at each of {twists} twists" if twists > 1 else ""
-    total, each = runtime.readable(size.total), runtime.readable(size.per_walker)
-    rows = {
-        verb: f"{run.walkers} walkers{at}, {run.blocks} blocks, {run.precision} precision",
-        f"{verb} memory": f"{total}, {each} for each walker",
-        f"{verb} walkers that fit": str(facts["walkers_that_fit"]),
-        f"{verb} time": f"about {running:.2g} s, {compiling:.2g} s to compile",
-    }
-    if limit is None:
-        rows.pop(f"{verb} walkers that fit")
-    return facts, rows
 
 
 def checked_run(psi: qmc.Wavefunction, verb: str, options: dict[str, Any]) -> Run:

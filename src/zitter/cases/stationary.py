@@ -14,6 +14,7 @@ from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
 from zitter.results import Eigenstates
+from zitter.solve import needs
 
 
 @dataclasses.dataclass
@@ -66,8 +67,17 @@ class Stationary(Physics):
         self.found = H, solver
 
     def estimate(self) -> Estimate:
-        _, solver = self._ready()
-        return self.estimated({"states": self.options.get("n", 1), "solver": type(solver).__name__})
+        H, solver = self._ready()
+        n = self.options.get("n", 1)
+        found = needs.of_solver(H, n, solver, self.options.get("basis_check", True))
+        return self.estimated(
+            {
+                "states": n,
+                "solver": type(solver).__name__,
+                "memory_bytes": found.memory,
+                "seconds_to_run": found.seconds,
+            }
+        )
 
     def run(self, job: Job) -> Eigenstates:
         return self._solved(job, resume=False)

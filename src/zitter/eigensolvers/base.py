@@ -39,6 +39,18 @@ class Eigensolver(eqx.Module):
                 "which leaves absorbers out"
             )
 
+    def memory(self, H: Hamiltonian, n: int) -> int | None:
+        """Bytes at its peak, with H, as far as shapes tell; None where nobody knows."""
+        return None
+
+    def rounds_grow(self, ratio: float) -> float:
+        """How many times more rounds it needs on a grid whose spacing is `ratio` times smaller."""
+        return 1.0
+
+    def few_rounds(self, count: int) -> Eigensolver | None:
+        """The same solver that gives up after `count` rounds; None for one that has no rounds."""
+        return None
+
     @abc.abstractmethod
     def solve(self, H: Hamiltonian, n: int) -> tuple[Any, Any, dict[str, Any]]:
         """(energies, states of unit norm in the basis' metric, information)."""

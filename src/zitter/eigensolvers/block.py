@@ -77,16 +77,16 @@ def ritz(H: Hamiltonian, block: jax.Array) -> Ritz:
     Where states became alike, so that the span has lost directions, noise takes their place; what
     is lost even then has an infinite residual, so that nobody takes it for an eigenstate.
     """
-    found, lost = _ritz(H, block)
+    found, lost = ritz_step(H, block)
     if np.any(lost):
         noise = random_block(H.basis, block.shape[0], block.dtype, seed=21)
-        found, lost = _ritz(H, _replaced(found.states, lost, noise))
+        found, lost = ritz_step(H, _replaced(found.states, lost, noise))
         found = eqx.tree_at(lambda r: r.residuals, found, jnp.where(lost, jnp.inf, found.residuals))
     return found
 
 
 @eqx.filter_jit
-def _ritz(H: Hamiltonian, block: jax.Array) -> tuple[Ritz, jax.Array]:
+def ritz_step(H: Hamiltonian, block: jax.Array) -> tuple[Ritz, jax.Array]:
     images = apply_block(H, block)
     energies, mix = rayleigh_ritz(gram(block, block), gram(block, images), block.shape[0])
     block, images = combine(mix, block), combine(mix, images)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
 import equinox as eqx
@@ -20,10 +22,12 @@ from zitter.eigensolvers.block import (
     normalized,
     not_converged,
     ritz,
+    ritz_step,
 )
 from zitter.eigensolvers.preconditioners import start_block
 from zitter.linalg.base import Unsupported
 from zitter.rounds import Rounds
+from zitter.segments import memory_to_call, shaped
 
 
 class ChebyshevFilter(Eigensolver):
@@ -69,6 +73,25 @@ class ChebyshevFilter(Eigensolver):
                 "ChebyshevFilter finds the lowest states, but this spectrum has no floor: "
                 "use Direct"
             )
+
+    def few_rounds(self, count):
+        return dataclasses.replace(
+            self, max_iterations=min(count, self.max_iterations), degree=min(self.degree, 200)
+        )
+
+    def rounds_grow(self, ratio):
+        """T_m grows as exp(2m √(gap/range)), and the range as 1/h²."""
+        return ratio
+
+    def memory(self, H, n):
+        """That of a filter or of the Rayleigh–Ritz step after it, beside X and HX."""
+        H = H.astype(runtime.settings().real_dtype)
+        block = shaped(H.operator.dtype, block_size(n, self.guard, H.basis), *H.shape)
+        real = jnp.finfo(block.dtype).dtype
+        energies, top, degree = shaped(real, block.shape[0]), shaped(real), shaped(jnp.int32)
+        one = math.prod(block.shape) * block.dtype.itemsize
+        filtering = memory_to_call(_filter, H, block, energies, top, degree)
+        return max(filtering + one, memory_to_call(ritz_step, H, block) + 2 * one)
 
     def solve(self, H, n, start=None, rounds=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""

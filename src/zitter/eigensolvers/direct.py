@@ -30,6 +30,16 @@ class Direct(Eigensolver):
     def __init__(self, near: float | str | None = None):
         self.near = None if near is None else float(checks.scalar("near", near, "energy"))
 
+    def memory(self, H, n):
+        """Of a dense matrix: itself, its transpose added, and the half of that (`dense_matrix`)."""
+        short = H.basis.orthonormal and has_short_form(H.operator)
+        if self.near is not None or short or H.basis.size > DENSE_LIMIT:
+            return None
+        if H.basis.stationary(H.operator, 1, None) is not None:
+            return None
+        matrix = H.basis.size**2 * np.dtype(H.operator.dtype).itemsize
+        return (3 if H.basis.orthonormal else 4) * matrix
+
     def solve(self, H, n):
         operator, basis = H.operator, H.basis
         if n > operator.size:

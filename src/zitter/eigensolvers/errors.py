@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 
 WORTH_A_WARNING = 1e-4  # hartree of box error
 
@@ -49,5 +50,5 @@ def warn_of_small_box(shifts: np.ndarray, densities: np.ndarray) -> None:
             f"{densities[worst]:.1e}, and its energy is about {shifts[worst]:.1e} "
             "too high; take a larger box: more points, a larger spacing or a larger rmax",
             BoxWarning,
-            stacklevel=3,
+            stacklevel=caller(),
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+import math
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -19,15 +20,16 @@ from zitter.eigensolvers.block import (
     normalized,
     not_converged,
     ritz,
+    ritz_step,
 )
 from zitter.eigensolvers.box_waves import first_guess
+from zitter.eigensolvers.explicit_updates import Update, advance, advance_compiled
 from zitter.eigensolvers.preconditioners import with_given
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Operator, Unsupported
-from zitter.linalg.kernels import explicit_update
-from zitter.linalg.stencil import Stencil
+from zitter.linalg.base import Unsupported
 from zitter.linalg.sums import diagonal_of, without_diagonal
 from zitter.rounds import Rounds
+from zitter.segments import memory_to_call, shaped
 
 Stop = Literal["residual", "energy"]
 
@@ -98,6 +100,27 @@ class ImaginaryTime(Eigensolver):
                 "ImaginaryTime needs a real Hamiltonian with a kinetic energy; use LOBPCG or Direct"
             )
         self.step_size(H)
+
+    def few_rounds(self, count):
+        few = min(self.check_every, 100)
+        updates = min(count * few, self.max_updates)
+        return dataclasses.replace(self, check_every=few, max_updates=updates, coarse_levels=0)
+
+    def rounds_grow(self, ratio):
+        """The rate is that of the gap, and the step shrinks as h²."""
+        return ratio**2 if self.dtau is None else 1.0
+
+    def memory(self, H, n):
+        """That of a Rayleigh–Ritz step; updates take less, beside X, HX and the next X."""
+        H = H.astype(runtime.settings().real_dtype)
+        count = 1 if n == 1 else block_size(n, None, H.basis)
+        block = shaped(H.operator.dtype, count, *H.shape)
+        shifts = shaped(block.dtype, count)
+        one = math.prod(block.shape) * block.dtype.itemsize
+        update = eqx.filter_eval_shape(lambda: Update.of(H, 1.0))
+        updates = shaped(jnp.int32)
+        advancing = memory_to_call(advance_compiled, update, block, shifts, updates)
+        return max(advancing + one, memory_to_call(ritz_step, H, block) + 2 * one)
 
     def step_size(self, H: Hamiltonian) -> float:
         """δτ, checked against the stability limit 2/max T and the depth of the potential."""
@@ -190,9 +213,10 @@ class ImaginaryTime(Eigensolver):
                 raise self._not_converged(change, now.residuals[:n], tol)
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
-            updates = min(self.check_every, _most_updates(now, dtau), self.max_updates - done)
+            bounded = min(_most_updates(now, dtau), update.before_overflow(float(shifts[0])))
+            updates = min(self.check_every, bounded, self.max_updates - done)
             updates += updates % 2
-            block = _advance(update, block, shifts, updates)
+            block = advance(update, block, shifts, updates)
             done, taken = done + updates, taken + 1
             record = {
                 "residual": np.max(now.residuals[:n]), "energy": now.energies[0],
@@ -220,74 +244,8 @@ class Moment:
     states: jax.Array
 
 
-class Update(eqx.Module):
-    """What one update needs: V and T, or the weights of the seven-point kernel."""
-
-    potential: jax.Array
-    weights: jax.Array | None
-    kinetic: Operator
-    dtau: jax.Array
-
-    @classmethod
-    def of(cls, H: Hamiltonian, dtau: float) -> Update:
-        kinetic, potential = without_diagonal(H.operator), diagonal_of(H.operator)
-        assert kinetic is not None
-        weights = None
-        if (
-            isinstance(kinetic, Stencil)
-            and not kinetic.periodic
-            and (kinetic.layout is None or kinetic.layout.share > 1)
-            and kinetic.half_width == 1
-            and len(H.shape) == 3
-        ):
-            weights = -2 * dtau * kinetic.coefficients[:, 0]
-        return cls(potential, weights, kinetic, jnp.asarray(dtau, potential.dtype))
-
-    def factor(self, shift: jax.Array) -> jax.Array:
-        """g = 1/(2 + δτV), V counted from `shift`."""
-        # Early energies may be far off; g has to stay positive where the potential is deepest.
-        shift = jnp.minimum(shift, jnp.min(self.potential) + 1 / self.dtau)
-        return 1 / (2 + self.dtau * (self.potential - shift))
-
-    def apply(self, psi: jax.Array, shift: jax.Array, updates: Any) -> jax.Array:
-        """An even number of updates of one state."""
-        g = self.factor(shift)
-        if self.weights is not None:
-            layout = self.kinetic.layout if isinstance(self.kinetic, Stencil) else None
-            if layout is not None:
-                return explicit_update.advance_slabs(layout, psi, g, self.weights, updates)
-            return explicit_update.advance_xla(psi, g, self.weights, updates)
-
-        def once(psi):
-            return (4 * g - 1) * psi - 2 * self.dtau * g * self.kinetic.apply(psi)
-
-        return jax.lax.fori_loop(0, updates // 2, lambda _, psi: once(once(psi)), psi)
-
-
 def _most_updates(now: Moment, dtau: float) -> int:
     """The even number of updates after which a block still holds as many states."""
     spread = float(now.energies[-1] - now.energies[0]) * dtau
     growth = most_growth(now.states.dtype, len(now.energies))
     return max(2, 2 * int(growth / max(2 * spread, 1e-6)))
-
-
-def _advance(update: Update, block: jax.Array, shifts: jax.Array, updates: int) -> jax.Array:
-    kernel = explicit_update.kernel_for(block)
-    if update.weights is not None and kernel is not None:
-        return jnp.stack(
-            [
-                kernel(psi, _factor(update, shift), update.weights, updates)
-                for psi, shift in zip(block, shifts, strict=True)
-            ]
-        )
-    return _advance_compiled(update, block, shifts, jnp.asarray(updates))
-
-
-_factor = eqx.filter_jit(Update.factor)
-
-
-@eqx.filter_jit
-def _advance_compiled(
-    update: Update, block: jax.Array, shifts: jax.Array, updates: Any
-) -> jax.Array:
-    return jax.lax.map(lambda one: update.apply(one[0], one[1], updates), (block, shifts))

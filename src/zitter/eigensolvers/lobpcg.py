@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -25,8 +26,9 @@ from zitter.eigensolvers.block import (
     rayleigh_ritz,
     ritz,
 )
-from zitter.eigensolvers.preconditioners import prepare
+from zitter.eigensolvers.preconditioners import prepare, shape_of_mean_field
 from zitter.rounds import Rounds
+from zitter.segments import memory_to_call, shaped
 
 TINY = 1e-30  # keeps a vector that has vanished from being divided by zero
 
@@ -61,6 +63,18 @@ class LOBPCG(Eigensolver):
     def check(self, H, n):
         Eigensolver.check(self, H, n)
         check_orthonormal(self, H)
+
+    def few_rounds(self, count):
+        return dataclasses.replace(self, max_iterations=min(count, self.max_iterations))
+
+    def memory(self, H, n):
+        """That of a round; X, HX, P and HP give way to the next ones."""
+        H = H.astype(runtime.settings().real_dtype)
+        count = block_size(n, self.guard, H.basis)
+        block = shaped(H.operator.dtype, count, *H.shape)
+        row = shaped(jnp.finfo(block.dtype).dtype, count)
+        state = _State(block, block, block, block, row, row)
+        return memory_to_call(_advance, (H, shape_of_mean_field(H)), state, donated=(1,))
 
     def solve(self, H, n, start=None, rounds=None):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""

@@ -18,6 +18,7 @@ from zitter.eigensolvers.separable import (
 )
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
+from zitter.segments import shaped
 
 LONGEST_AXIS = 2048  # beyond, diagonalizing one axis as a dense matrix costs more than it saves
 
@@ -82,6 +83,16 @@ def prepare(H: Hamiltonian, count: int, given: Any) -> tuple[MeanField, jax.Arra
 def _mean_field(H: Hamiltonian, separable: Separable) -> MeanField:
     dtype = jnp.finfo(H.operator.dtype).dtype
     return MeanField(jax.tree.map(lambda x: x.astype(dtype), separable))
+
+
+def shape_of_mean_field(H: Hamiltonian) -> MeanField:
+    """The preconditioner of H as shapes, for what its application takes."""
+    real = jnp.finfo(H.operator.dtype).dtype
+    vectors = tuple(shaped(real, k, k) for k in H.basis.whole)
+    values = tuple(shaped(real, k) for k in H.basis.whole)
+    return MeanField(
+        Separable(vectors, values, shaped(real), shaped(real, *H.shape), H.basis.slabs)
+    )
 
 
 def start_block(H: Hamiltonian, count: int, given: Any) -> jax.Array:

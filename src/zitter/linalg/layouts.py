@@ -26,7 +26,7 @@ class Layout(eqx.Module):
 
     whole: eqx.AbstractVar[tuple[int, ...]]
     mesh: eqx.AbstractVar[Mesh]
-    axis: eqx.AbstractVar[str]
+    axis: eqx.AbstractVar[Any]  # a name, or several whose product it is
     portions: ClassVar[int] = 1  # in which an array is turned, to save room
 
     @property

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, loop, runtime, same_run, segments
+from zitter import batches, checks, keywords, loop, runtime, same_run, segments
 from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
@@ -29,6 +29,7 @@ from zitter.stored import Kept
 from zitter.terms import model_guards
 
 
+@keywords.checked
 def evolve(
     H: Hamiltonian,
     psi0: Any,
@@ -100,14 +101,15 @@ def prepare(
     steps = requests.count_steps(last - first, dt)
     dt = (last - first) / steps
     save_every = requests.record_interval(save_every, steps)
-    runtime.require_memory("save_every", 8 * (steps // save_every))
+    requests.check_observables(observables)
+    # At least the time and one number for each observable.
+    runtime.require_memory("save_every", 8 * (1 + len(observables)) * (steps // save_every))
     save_states = checks.boolean("save_states", save_states)
     step_check = checks.boolean("step_check", step_check)
     step_limit = float(checks.positive("step_limit", step_limit))
     H = H.astype(jnp.finfo(dtype).dtype)
     spread = propagator.divided(H)
     given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
-    requests.check_observables(observables)
     ready = prepared(observables, H, find_eigenstates)
     undivided = tuple(o for o in ready if requests.in_loop(o))
     if spread is not H:
@@ -146,6 +148,11 @@ class Plan:
     def tail(self) -> int:
         """Steps after the last whole interval, so that the run ends where it was asked to."""
         return self.steps % self.context.save_every
+
+    @property
+    def recorded(self) -> int:
+        """The number of all records, the last one included."""
+        return self.records + 1 + (self.tail > 0)
 
     @property
     def times(self) -> np.ndarray:
@@ -200,7 +207,7 @@ class Plan:
         seconds = time.perf_counter() - started
         info = watching.facts(context, ends[-1], self.steps, norms, seconds)
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
-        guards.warn_of_lost_norm(context.H, *norms, ends[-1].absorbed)
+        guards.warn_of_spoilt_norm(context.H, *norms, ends[-1].absorbed)
         sparse = {
             o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
         }
@@ -240,7 +247,8 @@ class Plan:
             return None
         span, dt = tuple(self.times[[0, -1]]), 2 * self.context.dt
         try:
-            plan = prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
+            with guards.silence():
+                plan = prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
         except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
             return None
         inside = tuple(o for o in self.observables if requests.in_loop(o))
@@ -262,6 +270,15 @@ class Plan:
             name: share * np.abs(data[-1] - solution.observables[name][-1])
             for name, data in twice.observables.items()
         }
+        # What has a pace of its own is measured once more, at the end, in both.
+        end = float(self.times[-1])
+        for o in self.observables:
+            if not requests.in_loop(o):
+                pair = [
+                    np.asarray(o.evaluate(self.H, jnp.asarray(psi), end))
+                    for psi in (twice.final, solution.final)
+                ]
+                solution.step_errors[o.name] = share * np.abs(pair[0] - pair[1])
 
     def warn_of_steps(self, infos: Sequence[dict[str, Any]]) -> None:
         """Of the worst of several runs of this form, where its steps were too long."""

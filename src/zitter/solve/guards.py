@@ -20,8 +20,9 @@ import jax.numpy as jnp
 from zitter.bases.base import Basis
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 
-LOST = 0.1  # of the probability, beyond what absorbers account for: the run stops
+LOST = 0.1  # of the probability, or won, beyond what absorbers account for: the run stops
 WORTH_A_WARNING = 0.01  # of the probability
 STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
 MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, not integrated
@@ -69,13 +70,22 @@ def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> f
     return (before**2 - after**2 - known) / before**2
 
 
+def won(before: float, after: float, absorbed: Any) -> float:
+    """The part of the probability that came for no reason; a term of H may feed the state."""
+    fed = max(0.0, -float(absorbed or 0.0)) * (1 + MISCOUNTED)
+    return (after**2 - before**2 - fed) / before**2
+
+
 def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any) -> str | None:
     """A sentence that ends a run, by its norm before and now, and by what has been absorbed."""
     if not math.isfinite(after):
         return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-    if after > 1.5 * before + 1e-3:
-        return f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt."
     lost = unaccounted(H, before, after, absorbed)
+    if won(before, after, absorbed) > (LOST if lost is not None else 1.0):
+        return (
+            f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt or a "
+            "higher precision."
+        )
     if lost is not None and lost > LOST:
         return (
             f"{lost:.0%} of the probability was lost by t = {t:g}{_beside(absorbed)}: take a "
@@ -84,15 +94,18 @@ def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any
     return None
 
 
-def warn_of_lost_norm(H: Hamiltonian, before: float, after: float, absorbed: Any) -> None:
+def warn_of_spoilt_norm(H: Hamiltonian, before: float, after: float, absorbed: Any) -> None:
     lost = unaccounted(H, before, after, absorbed)
-    if lost is not None and lost > WORTH_A_WARNING:
-        warnings.warn(
-            f"{lost:.1%} of the probability was lost{_beside(absorbed)}, by errors of the steps: "
-            "take a smaller dt",
-            AccuracyWarning,
-            stacklevel=5,
-        )
+    if lost is None:
+        return
+    for what, part in (("lost", lost), ("won", won(before, after, absorbed))):
+        if part > WORTH_A_WARNING:
+            warnings.warn(
+                f"{part:.1%} of the probability was {what}{_beside(absorbed)}, by errors of the "
+                "steps: take a smaller dt",
+                AccuracyWarning,
+                stacklevel=caller(),
+            )
 
 
 def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, order: int) -> None:
@@ -110,7 +123,7 @@ def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, orde
         text = f"errors of the steps add up to {max(own):.1e} of the state"
     else:
         return
-    warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=5)
+    warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=caller())
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.hamiltonian import Driven, Moving, TimeDependent
+from zitter.keywords import caller
 
 if TYPE_CHECKING:
     from zitter.hamiltonian import Hamiltonian
@@ -76,7 +77,7 @@ def warn_without_motion(model: Model | None) -> None:
     if model is not None and not any(term.moves for term in model.terms):
         warnings.warn(
             "the model holds no kinetic energy, so that nothing moves: add Kinetic() to its terms",
-            stacklevel=3,
+            stacklevel=caller(),
         )
 
 

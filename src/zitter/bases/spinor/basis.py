@@ -292,7 +292,7 @@ class SpinorBasis(Basis):
 
     @property
     def mesh_axes(self) -> tuple[str, ...]:
-        return ("angular",)
+        return ("angular", "space")
 
     def divided(self, mesh: Mesh) -> Basis:
         from zitter.bases.spinor.divided import DividedSpinorBasis

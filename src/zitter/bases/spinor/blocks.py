@@ -98,10 +98,13 @@ class SpinorBlocks(Operator):
 def row_by_row(coefficients: jax.Array, rows: jax.Array, kappas: Any) -> jax.Array:
     """Σ_p κᵖ o_p of each row (rows, 2n) with its own κ, without the matrices of any κ.
 
-    One pass over the rows: the compiler makes the numbers of a band where they are used.
+    One pass over the rows: the compiler makes the numbers of a band where they are used. As
+    constants it would make them before a loop, all bands at once, each as large as the rows: so κ
+    comes with the rows.
     """
     p, n = coefficients.shape[1] // 2, coefficients.shape[2]
     kappa = jnp.asarray(kappas, coefficients.dtype)[:, None]
+    rows, kappa = jax.lax.optimization_barrier((rows, kappa))
     padded = jnp.pad(held(rows, kappas), ((0, 0), (p, p)))
 
     def band(k: int) -> jax.Array:

@@ -6,7 +6,8 @@ that no two devices hold the same matrices. An all-to-all takes a state from one
 |κ| = k goes with |κ| = kappa_max + 1 − k of the same sign: each such pair has as many channels, and
 where every μ is there, two of them in each pair of |μ|, so that all parts that are exchanged are of
 one size. A device holds F pairs, first their smaller |κ|, then the larger: two classes of matrices,
-each with as many right-hand sides as its largest |κ| has values of μ.
+each with as many right-hand sides as its largest |κ| has values of μ. Where there are more devices
+than pairs of κ, several have the same matrices and share their μ.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def over_kappa(
     A state that enters comes in pairs of |μ|, one that leaves goes back to them; others are kept
     by κ, as (D, rows, 2n). `matrices` has a tree for each class, cut along the first axis.
     """
-    table, axis = kappa_rows(chain.basis, chain.devices), chain.axis
+    table, axis = kappa_rows(chain.basis, chain.counts), chain.axis
 
     def local(part, tables, matrices, *shared):
         places = jax.tree.map(lambda x: x[0], tables)
@@ -82,13 +83,13 @@ def made_by_kappa(chain: FoldedChain, function: Callable[..., Any], *shared: Any
     mapped = jax.shard_map(function, mesh=chain.mesh, in_specs=specs, out_specs=mine)
     return tuple(
         mapped(jnp.asarray(np.where(kappas == 0, 1, kappas)), *shared)
-        for kappas in kappa_rows(chain.basis, chain.devices).kappas
+        for kappas in kappa_rows(chain.basis, chain.counts).kappas
     )
 
 
 def per_row(chain: FoldedChain, values: Sequence[jax.Array]) -> jax.Array:
     """(F, 2n) of each class as (D, rows, 2n): every μ of a κ shares its row."""
-    matrix = jnp.asarray(kappa_rows(chain.basis, chain.devices).matrix)
+    matrix = jnp.asarray(kappa_rows(chain.basis, chain.counts).matrix)
 
     def local(matrix, *values):
         return jnp.concatenate(values)[matrix]
@@ -100,20 +101,22 @@ def per_row(chain: FoldedChain, values: Sequence[jax.Array]) -> jax.Array:
 
 
 @functools.lru_cache(maxsize=16)
-def kappa_rows(basis: SpinorBasis, devices: int) -> KappaRows:
+def kappa_rows(basis: SpinorBasis, counts: tuple[int, int]) -> KappaRows:
     from zitter.bases.spinor.folded import folded_pairs
 
+    devices = counts[0] * counts[1]
     none, most = basis.shape[0], basis.kappa_max
     pairs = [(s * k, s * (most + 1 - k)) for s in (-1, 1) for k in range(1, (most + 1) // 2 + 1)]
-    each = -(-len(pairs) // devices)
+    sharing = max(1, devices // len(pairs))
+    units = [(pair, part) for pair in pairs for part in range(sharing)]
+    each = -(-len(units) // devices)
     kappas = np.zeros((2, devices, each), int)
-    for i, (small, large) in enumerate(pairs):
-        kappas[:, i // each, i % each] = small, 0 if large == small else large
-    held = [
-        [np.nonzero(basis.kappas == k)[0] if k else [] for k in own]
-        for own in kappas.reshape(-1, each)
-    ]
-    held = [held[:devices], held[devices:]]
+    held: list[list[list[Any]]] = [[[[]] * each for _ in range(devices)] for _ in range(2)]
+    for i, ((small, large), part) in enumerate(units):
+        d, f = divmod(i, each)
+        for c, k in enumerate((small, 0 if large == small else large)):
+            kappas[c, d, f] = k
+            held[c][d][f] = np.nonzero(basis.kappas == k)[0][part::sharing] if k else []
     widths = [max(1, *(len(rows) for own in part for rows in own)) for part in held]
     count = max(sum(len(rows) for part in held for rows in part[d]) for d in range(devices))
     channels, matrix = np.full((devices, count), none), np.zeros((devices, count), int)
@@ -129,7 +132,7 @@ def kappa_rows(basis: SpinorBasis, devices: int) -> KappaRows:
                 slots[d, own] = before + f * width + np.arange(len(rows))
                 start += len(rows)
             before += each * width
-    folded = folded_pairs(basis, devices).channels.reshape(devices, -1)
+    folded = folded_pairs(basis, counts).channels.reshape(devices, -1)
     return KappaRows(
         tuple(kappas.reshape(2, -1)),
         channels,

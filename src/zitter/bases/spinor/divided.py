@@ -1,4 +1,4 @@
-"""Spinors on many devices, cut between values of μ: what keeps κ and μ stays where it is."""
+"""Spinors on many devices, cut between values of μ and κ: what keeps them stays where it is."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from zitter.bases.spinor.edges import LastKappa
 from zitter.bases.spinor.folded import FoldedChain
 from zitter.bases.spinor.kinetic_balance import allowed, held, overlap_bands
 from zitter.bases.spinor.levels import diagonalized
+from zitter.bases.spinor.light import intervals
 from zitter.bases.spinor.momentum import divided_momentum
 from zitter.linalg.base import Operator, Solver, Unsupported
 from zitter.linalg.pairs import times_rows
@@ -30,7 +31,7 @@ from zitter.linalg.sums import partition
 
 
 class DividedSpinorBasis(DividedBasis):
-    """A `SpinorBasis` in pairs of |μ| over the mesh axis "angular"."""
+    """A `SpinorBasis` in pairs of |μ| over the mesh axis "angular", each shared over "space"."""
 
     parent: SpinorBasis = eqx.field(static=True)
     layout: FoldedChain = eqx.field(static=True)
@@ -41,6 +42,15 @@ class DividedSpinorBasis(DividedBasis):
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         return self.layout.shape
+
+    @property
+    def shares(self) -> dict[str, list[int]]:
+        """Channels over μ, and intervals of r among devices that share them."""
+        found, cut = {"angular": self.layout.shares}, self.layout.segments
+        if cut is not None:
+            ends = np.minimum(np.arange(cut.count + 1) * cut.intervals, intervals(self.parent))
+            found["space"] = np.diff(ends).tolist()
+        return {axis: parts for axis, parts in found.items() if axis in self.layout.mesh.shape}
 
     @property
     def kappa_max(self) -> int:

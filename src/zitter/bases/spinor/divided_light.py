@@ -1,7 +1,8 @@
 """α_x F(r, θ) on many devices: `light`, with channels in pairs of |μ| (`folded`).
 
 Each device takes the coefficients of one pair from each neighbor and goes with them to (r, θ), as
-with its own; up(μ) needs down(μ − 1), and down(μ) up(μ + 1). All that follows stays on the device.
+with its own; up(μ) needs down(μ − 1), and down(μ) up(μ + 1). All that follows stays on the device,
+but where several share the κ of a pair: these take segments of r, before and after (`segments`).
 Both members of a pair share a table of harmonics, with zeros where κ belongs to the other one:
 twice the products of small matrices, of which there are few beside the traffic of the values.
 """
@@ -14,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.folded import FoldedChain, Pairs
@@ -26,6 +27,7 @@ from zitter.bases.spinor.light import (
     angles,
     windows_of,
 )
+from zitter.bases.spinor.segments import AXIS
 from zitter.linalg.base import Operator
 from zitter.linalg.layouts import placed
 
@@ -34,14 +36,14 @@ class DividedLight(Operator):
     """What `SpinorLight` is, for states of a `FoldedChain`."""
 
     light: SpinorLight  # without harmonics
-    harmonics: jax.Array  # (D·(M + 2), 2·2·θ, rows): both members, spins, of own and next pairs
+    harmonics: jax.Array  # (A·(M + 2), 2·2·θ, rows): both members, spins, of own and next pairs
     layout: FoldedChain = eqx.field(static=True)
 
     def __init__(self, light: SpinorLight, layout: FoldedChain):
         self.layout = layout
         self.light = eqx.tree_at(lambda o: o.harmonics, light, ())
         table = _harmonics(layout, light.lmax).astype(light.splines.dtype)
-        self.harmonics = placed(table, layout.sharding())
+        self.harmonics = placed(table, NamedSharding(layout.mesh, layout.over_mu))
 
     def with_field(self, values: Any) -> DividedLight:
         return eqx.tree_at(lambda o: o.light, self, self.light.with_field(values))
@@ -59,44 +61,60 @@ class DividedLight(Operator):
         return self.light.dtype
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        layout, sources = self.layout, _sources(self.layout.pairs)
-        mine, everywhere = PartitionSpec(layout.axis), PartitionSpec()
-        kappas = jnp.asarray(_extended(layout.pairs, layout.devices))
-        tables = (kappas, jnp.asarray(sources.down), jnp.asarray(sources.up), self.harmonics)
+        layout, pairs, cut = self.layout, self.layout.pairs, self.layout.segments
+        mine, over_mu = PartitionSpec(layout.axis), layout.over_mu
+        over_r = PartitionSpec() if cut is None else PartitionSpec(AXIS)
+        sources = _sources(pairs)
+        own = jnp.asarray(_extended(pairs.kappas.reshape(*pairs.counts, -1), pairs.rows))
+        together = pairs.by_pair(pairs.kappas).reshape(pairs.counts[0], 1, -1)
+        together = jnp.asarray(_extended(together, pairs.together))
+        tables = _Tables(
+            self.harmonics, jnp.asarray(sources.down), jnp.asarray(sources.up), together
+        )
+        points = (self.light.splines, jnp.moveaxis(self.light.field, 1, 0))
+        if cut is not None:  # tiles that fill up the last segment are zero
+            missing = cut.count * cut.tiles - len(points[0])
+            points = tuple(jnp.pad(x, ((0, missing), (0, 0), (0, 0))) for x in points)
         mapped = jax.shard_map(
             self._local,
             mesh=layout.mesh,
-            in_specs=(mine, *(mine for _ in tables), everywhere, everywhere),
+            in_specs=(mine, mine, over_mu, over_r),
             out_specs=mine,
         )
-        field = jnp.moveaxis(self.light.field, 1, 0)
-        image = mapped(psi, *tables, self.light.splines, field)
-        return (1j * self.light.scale) * image
+        return (1j * self.light.scale) * mapped(psi, own, tables, points)
 
-    def _local(self, psi, kappas, down, up, harmonics, splines, field):
-        layout, basis, rows = self.layout, self.layout.basis, self.layout.pairs.rows
-        below = layout.from_neighbor(-1, psi[-rows:])
-        above = layout.from_neighbor(1, psi[:rows])
-        more = jnp.concatenate([below, psi, above])
+    def _local(self, psi, kappas, tables, points):
+        layout, basis, pairs = self.layout, self.layout.basis, self.layout.pairs
+        cut, tiles = layout.segments, None
+        more = layout.widened(psi, pairs.rows)
         more = held(more.astype(jnp.result_type(psi, jnp.complex64)), kappas)
         a, b, d = balanced(more, kappas)
+        if cut is not None:
+            tiles = cut.tiles
+            a, b, d = jnp.moveaxis(cut.spread(jnp.stack([a, b, d], axis=1), pairs.each + 2), 1, 0)
         same = jnp.stack([a, _partner(b)], axis=1)
         other = jnp.stack([b, _partner(d)], axis=1)
-        windows = windows_of(basis, same, other, kappas)  # (tiles, rows, half, part, 3·window)
-        tables = _Tables(harmonics, down, up)
-        chunks = _chunks(len(windows), len(harmonics), splines, field.shape[1], layout.devices)
-        if chunks == 1:
-            images = _multiply(windows, splines, field, tables)
-        else:
-            split = [x.reshape(chunks, -1, *x.shape[1:]) for x in (windows, splines, field)]
-            images = jax.lax.map(lambda parts: _multiply(*parts, tables=tables), tuple(split))
-            images = images.reshape(-1, *images.shape[2:])
-        own = kappas[rows:-rows]
-        same, other = added_up(basis, images, own)
-        image = unbalanced(
-            same[:, 0], other[:, 0] + _partner(same[:, 1]), _partner(other[:, 1]), own
+        # (tiles, rows, half, part, 3·window)
+        windows = windows_of(basis, same, other, tables.kappas, tiles)
+        images = self._images(windows, tables, *points)
+        own = slice(pairs.together, -pairs.together)
+        same, other = added_up(basis, images, tables.kappas[own], cut is None)
+        a, b, d = same[:, 0], other[:, 0] + _partner(same[:, 1]), _partner(other[:, 1])
+        if cut is not None:
+            a, b, d = jnp.moveaxis(cut.collected(jnp.stack([a, b, d], axis=1), pairs.each), 1, 0)
+        kappas = kappas[pairs.rows : -pairs.rows]
+        return held(unbalanced(a, b, d, kappas), kappas)
+
+    def _images(self, windows, tables, splines, field):
+        """Of own pairs, (tiles, rows, half, part, 3·window); some tiles after others."""
+        chunks = _chunks(
+            len(windows), len(tables.harmonics), splines, field.shape[1], self.layout.devices
         )
-        return held(image, own)
+        if chunks == 1:
+            return _multiply(windows, splines, field, tables)
+        split = [x.reshape(chunks, -1, *x.shape[1:]) for x in (windows, splines, field)]
+        images = jax.lax.map(lambda parts: _multiply(*parts, tables=tables), tuple(split))
+        return images.reshape(-1, *images.shape[2:])
 
     def scaled(self, factor: Any) -> DividedLight:
         return eqx.tree_at(lambda o: o.light, self, self.light.scaled(factor))
@@ -118,6 +136,7 @@ class _Tables(NamedTuple):
     harmonics: jax.Array  # (M + 2, 4θ, rows)
     down: jax.Array  # member of own pairs → the one with μ − 1
     up: jax.Array  # … with μ + 1
+    kappas: jax.Array  # of all rows at hand
 
 
 def _multiply(windows, splines, field, tables: _Tables) -> jax.Array:
@@ -159,7 +178,7 @@ def _chunks(tiles: int, pairs: int, splines: jax.Array, theta: int, devices: int
 
 
 class _Sources(NamedTuple):
-    """(D·M·2,): among the members of the pairs that a device has at hand, 2(M + 2) for none."""
+    """(A·M·2,): among the members of the pairs that a device has at hand, 2(M + 2) for none."""
 
     down: np.ndarray
     up: np.ndarray
@@ -180,22 +199,20 @@ def _sources(pairs: Pairs) -> _Sources:
     return _Sources(*found)
 
 
-def _extended(pairs: Pairs, devices: int) -> np.ndarray:
-    """κ of the rows that each device has at hand, (D·(M + 2)·rows,)."""
-    rows = pairs.kappas.reshape(-1, pairs.rows)
-    padded = np.pad(rows, ((1, 1), (0, 0)))
-    starts = pairs.each * np.arange(devices)
-    return np.concatenate([padded[s : s + pairs.each + 2] for s in starts]).reshape(-1)
+def _extended(values: np.ndarray, rows: int) -> np.ndarray:
+    """Something for each row of own pairs, (A, X, M·rows), for those of the neighbors' too."""
+    padded = np.pad(values, ((1, 1), (0, 0), (0, 0)))
+    before, after = padded[:-2, :, -rows:], padded[2:, :, :rows]
+    return np.concatenate([before, values, after], axis=2).reshape(-1)
 
 
 def _harmonics(layout: FoldedChain, lmax: int) -> np.ndarray:
-    """√w a_κμ Θ and √w b_κμ Θ of each pair at hand, (D·(M + 2), 4θ, rows)."""
+    """√w a_κμ Θ and √w b_κμ Θ of each pair at hand, (A·(M + 2), 4θ, rows)."""
     pairs, basis = layout.pairs, layout.basis
     x, weights = angles(basis, lmax)
-    kappas = pairs.kappas.reshape(-1, pairs.rows)
-    member = pairs.member.reshape(kappas.shape)
+    kappas, member = pairs.by_pair(pairs.kappas), pairs.by_pair(pairs.member)
     mus = np.take_along_axis(pairs.members, member, axis=1)
-    table = np.zeros((len(kappas), 2, 2, len(x), pairs.rows))
+    table = np.zeros((len(kappas), 2, 2, len(x), pairs.together))
     for p, (kappa, mu, which) in enumerate(zip(kappas, mus, member, strict=True)):
         used = kappa != 0
         if not used.any():
@@ -204,7 +221,7 @@ def _harmonics(layout: FoldedChain, lmax: int) -> np.ndarray:
         for m in range(2):
             mine = which[used] == m
             table[p, m, :, :, np.nonzero(used)[0][mine]] = np.moveaxis(values[:, mine], 1, 0)
-    table = table.reshape(len(kappas), -1, pairs.rows)
+    table = table.reshape(len(kappas), -1, pairs.together)
     padded = np.pad(table, ((1, 1), (0, 0), (0, 0)))
-    starts = pairs.each * np.arange(layout.devices)
+    starts = pairs.each * np.arange(pairs.counts[0])
     return np.concatenate([padded[s : s + pairs.each + 2] for s in starts])

@@ -205,9 +205,9 @@ def _layout(basis: SpinorBasis) -> _Layout:
     upper_place, lower_place = np.zeros(none, int), np.zeros(none, int)
     upper_place[upper[upper < none]] = np.nonzero(upper < none)[0]
     lower_place[lower[lower < none]] = np.nonzero(lower < none)[0]
-    intervals, degree = len(_doublets(basis).r), basis.radial.degree
-    tiles = -(-intervals // TILE)
-    values = 4 * 2 * 8 * len(orders) * (basis.kappa_max + 8) * intervals * (degree + 1)
+    degree, between = basis.radial.degree, intervals(basis)
+    tiles = -(-between // TILE)
+    values = 4 * 2 * 8 * len(orders) * (basis.kappa_max + 8) * between * (degree + 1)
     chunks = max(1, min(tiles, round(values / WORKSPACE)))
     tiles = -(-tiles // chunks) * chunks
     kappas = np.asarray([k for k, _ in rows], float)
@@ -260,24 +260,34 @@ def _windows(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
     return windows_of(basis, same, other, layout.kappas)
 
 
-def windows_of(basis: SpinorBasis, same: jax.Array, other: jax.Array, kappas: Any) -> jax.Array:
+def intervals(basis: SpinorBasis) -> int:
+    """Of r, between knots."""
+    return len(_doublets(basis).r)
+
+
+def tiling(basis: SpinorBasis) -> tuple[int, int, int]:
+    """Intervals of a tile, tiles, and tiles whose width splines reach over the end of one."""
+    layout = _layout(basis)
+    return layout.tile, layout.tiles, -(-basis.radial.degree // layout.tile)
+
+
+def windows_of(
+    basis: SpinorBasis, same: jax.Array, other: jax.Array, kappas: Any, tiles: int | None = None
+) -> jax.Array:
     """Windows of rows (rows, half, n) with these κ, whose P and Q have the coefficients `same` of
-    u, and `other` of the derivatives."""
-    layout, n, degree = _layout(basis), basis.radial.n, basis.radial.degree
+    u, and `other` of the derivatives; or of a segment (`segments`) with so many tiles."""
+    n, degree = basis.radial.n, basis.radial.degree
+    tile, all_tiles, more = tiling(basis)
+    whole, tiles = tiles is None, all_tiles if tiles is None else tiles
     kappa = jnp.asarray(kappas, jnp.finfo(same.dtype).dtype)[:, None, None]
     kinds = jnp.stack([same, other, kappa * other], axis=2)  # (rows, half, kind, n)
     parts = jnp.stack([jnp.real(kinds), jnp.imag(kinds)], axis=2)  # (rows, half, part, kind, n)
-    more = -(-degree // layout.tile)
-    length = (layout.tiles + more) * layout.tile
-    padded = jnp.pad(parts, ((0, 0),) * 4 + ((1, length - n - 1),))
-    blocks = padded.reshape(*padded.shape[:4], layout.tiles + more, layout.tile)
+    if whole:
+        parts = jnp.pad(parts, ((0, 0),) * 4 + ((1, (tiles + more) * tile - n - 1),))
+    blocks = parts.reshape(*parts.shape[:4], tiles + more, tile)
     windows = jnp.concatenate(
         [
-            blocks[
-                ...,
-                s : s + layout.tiles,
-                : min(layout.tile, layout.tile + degree - s * layout.tile),
-            ]
+            blocks[..., s : s + tiles, : min(tile, tile + degree - s * tile)]
             for s in range(more + 1)
         ],
         axis=-1,
@@ -315,19 +325,22 @@ def _collected(basis: SpinorBasis, images: jax.Array) -> jax.Array:
     return held(image, basis.kappas)
 
 
-def added_up(basis: SpinorBasis, images: jax.Array, kappas: Any) -> tuple[jax.Array, jax.Array]:
-    """The transpose of `windows_of`."""
-    layout, n, degree = _layout(basis), basis.radial.n, basis.radial.degree
-    width = layout.tile + degree
+def added_up(
+    basis: SpinorBasis, images: jax.Array, kappas: Any, whole: bool = True
+) -> tuple[jax.Array, jax.Array]:
+    """The transpose of `windows_of`, for the whole line or for a segment."""
+    n, degree = basis.radial.n, basis.radial.degree
+    tile, _, more = tiling(basis)
+    width = tile + degree
     images = images.reshape(*images.shape[:4], 3, width)
     images = jnp.moveaxis(images, 0, 4)  # (rows, half, part, kind, tiles, window)
-    more = -(-degree // layout.tile)
     pieces = []
     for s in range(more + 1):
-        piece = images[..., s * layout.tile : min(width, (s + 1) * layout.tile)]
-        gap = ((0, 0),) * 4 + ((s, more - s), (0, layout.tile - piece.shape[-1]))
+        piece = images[..., s * tile : min(width, (s + 1) * tile)]
+        gap = ((0, 0),) * 4 + ((s, more - s), (0, tile - piece.shape[-1]))
         pieces.append(jnp.pad(piece, gap))
-    flat = total(pieces).reshape(*images.shape[:4], -1)[..., 1 : n + 1]
+    flat = total(pieces).reshape(*images.shape[:4], -1)
+    flat = flat[..., 1 : n + 1] if whole else flat
     kinds = jax.lax.complex(flat[:, :, 0], flat[:, :, 1])  # (rows, half, kind, n)
     kappa = jnp.asarray(kappas, flat.dtype)[:, None, None]
     return kinds[:, :, 0], kinds[:, :, 1] + kappa * kinds[:, :, 2]

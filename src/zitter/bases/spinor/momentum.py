@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec
 
 from zitter.bases import angular
 from zitter.bases.spinor.kinetic_balance import Doublets, doublets
+from zitter.bases.spinor.segments import AXIS
 
 if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
@@ -26,27 +27,38 @@ def mean_momentum(basis: SpinorBasis, psi: jax.Array) -> jax.Array:
     """⟨−i∇⟩, three components; z is the propagation axis of the light."""
     neighbours = [[_neighbours(basis, sign, c) for sign in (1, -1)] for c in range(3)]
     everywhere = slice(None)
-    return _three(_moments(basis, psi, basis.kappas, neighbours, everywhere))
+    # One spline at r = 0 and two at rmax are not in use.
+    lined = jnp.pad(psi.reshape(len(psi), -1, 2), ((0, 0), (1, 2), (0, 0)))
+    return _three(_moments(_tables(basis), lined, basis.kappas, neighbours, everywhere))
 
 
 def divided_momentum(chain: FoldedChain, psi: jax.Array) -> jax.Array:
-    """The same on many devices: μ ± 1 is in the same pair or in one of a neighbor."""
-    basis, pairs, devices = chain.basis, chain.pairs, chain.devices
+    """The same on many devices: μ ± 1 is in the same pair or in one of a neighbor, and devices that
+    share pairs take segments of r."""
+    pairs, cut, tables = chain.pairs, chain.segments, _tables(chain.basis)
     neighbours = [[_folded(chain, sign, c) for sign in (1, -1)] for c in range(3)]
-    kappas = pairs.kappas.reshape(devices, -1)
-    kappas = np.stack([np.concatenate(three) for three in _with_ends(kappas, pairs.rows)])
+    kappas = pairs.by_pair(pairs.kappas).reshape(pairs.counts[0], -1)
+    kappas = np.stack([np.concatenate(three) for three in _with_ends(kappas, pairs.together)])
+    over_r = PartitionSpec()
+    if cut is not None:
+        over_r, missing = PartitionSpec(AXIS), cut.count * cut.intervals - len(tables.weights)
+        tables = jax.tree.map(lambda x: _longer(x, missing), tables)
 
-    def local(part, kappas, neighbours):
-        more = chain.widened(part, pairs.rows)
-        own = slice(pairs.rows, -pairs.rows)
-        return jax.lax.psum(_moments(basis, more, kappas[0], neighbours, own), chain.axis)
+    def local(part, kappas, neighbours, tables):
+        more = chain.widened(part, pairs.rows).reshape(-1, part.shape[1] // 2, 2)
+        if cut is None:
+            lined = jnp.pad(more, ((0, 0), (1, 2), (0, 0)))
+        else:
+            lined = jnp.moveaxis(cut.spread(jnp.moveaxis(more, 2, 1), pairs.each + 2), 1, 2)
+        own = slice(pairs.together, -pairs.together)
+        return jax.lax.psum(_moments(tables, lined, kappas[0], neighbours, own), chain.axis)
 
-    mine = PartitionSpec(chain.axis)
+    mine, over_mu = PartitionSpec(chain.axis), chain.over_mu
     mapped = jax.shard_map(
-        local, mesh=chain.mesh, in_specs=(mine, mine, mine), out_specs=PartitionSpec()
+        local, mesh=chain.mesh, in_specs=(mine, over_mu, over_mu, over_r), out_specs=PartitionSpec()
     )
-    tables = jax.tree.map(jnp.asarray, (kappas, neighbours))
-    return _three(mapped(psi, *tables))
+    given = jax.tree.map(jnp.asarray, (kappas, neighbours, tables))
+    return _three(mapped(psi, *given))
 
 
 def _three(totals: jax.Array) -> jax.Array:
@@ -54,18 +66,36 @@ def _three(totals: jax.Array) -> jax.Array:
     return jnp.stack([jnp.imag(totals[0]), -jnp.real(totals[1]), jnp.imag(totals[2])])
 
 
-def _moments(
-    basis: SpinorBasis, psi: jax.Array, kappas: Any, neighbours: list, own: slice
-) -> jax.Array:
-    """⟨ψ|∇|ψ⟩ of the rows `own` with their neighbours among all of them; three components."""
+class _Tables(NamedTuple):
+    """At Gauss–Legendre points of each interval, which is the first axis."""
+
+    halves: Any  # functions and their slopes of P and of Q: (interval, power of κ, point, …)
+    weights: Any  # (interval, point)
+    ratio: Any  # weight/r
+
+
+def _tables(basis: SpinorBasis) -> _Tables:
     table = doublets(basis.radial, basis.c, basis.radial.degree + 4)
     halves = ((table.P, table.slope), (table.Q, _lower_slope(table, basis.c)))
-    values = [_values(functions, psi, kappas) for functions in halves]
-    weights = jnp.asarray(table.weights, jnp.finfo(psi.dtype).dtype)
-    ratio = jnp.asarray(table.weights / table.r, weights.dtype)
+    halves = tuple(tuple(np.moveaxis(f, 1, 0) for f in functions) for functions in halves)
+    return _Tables(halves, table.weights, table.weights / table.r)
+
+
+def _longer(table: np.ndarray, missing: int) -> np.ndarray:
+    """With intervals beyond rmax, where all is zero."""
+    return np.pad(table, [(0, missing)] + [(0, 0)] * (table.ndim - 1))
+
+
+def _moments(
+    tables: _Tables, lined: jax.Array, kappas: Any, neighbours: list, own: slice
+) -> jax.Array:
+    """⟨ψ|∇|ψ⟩ of the rows `own` with their neighbours among all of them; three components."""
+    values = [_values(functions, lined, kappas) for functions in tables.halves]
+    real = jnp.finfo(lined.dtype).dtype
+    weights, ratio = (jnp.asarray(x, real) for x in tables[1:])
     totals = []
     for both in neighbours:
-        total = jnp.zeros((), psi.dtype)
+        total = jnp.zeros((), lined.dtype)
         for (value, slope), pairs in zip(values, both, strict=True):
             moved = jnp.zeros_like(value[own])
             for slot in range(pairs.channel.shape[1]):
@@ -90,26 +120,28 @@ def _with_ends(rows: np.ndarray, count: int) -> zip:
 def _folded(chain: FoldedChain, sign: int, component: int) -> _Neighbours:
     """For each row, those among the rows at hand on its device; none in padding."""
     found, pairs = _neighbours(chain.basis, sign, component), chain.pairs
-    used = pairs.channels < chain.whole[0]
-    channel = found.channel[np.where(used, pairs.channels, 0)]
-    first = np.arange(len(used)) // chain.share * chain.share - pairs.rows
-    there = pairs.places[channel] - first[:, None]
-    weights = [np.where(used[:, None], w[np.where(used, pairs.channels, 0)], 0) for w in found[1:]]
+    channels = pairs.by_pair(pairs.channels).reshape(-1)
+    used = channels < chain.whole[0]
+    places = np.zeros(chain.whole[0], int)
+    places[channels[used]] = np.nonzero(used)[0]
+    channel = found.channel[np.where(used, channels, 0)]
+    share = pairs.each * pairs.together
+    first = np.arange(len(used)) // share * share - pairs.together
+    there = places[channel] - first[:, None]
+    weights = [np.where(used[:, None], w[np.where(used, channels, 0)], 0) for w in found[1:]]
     idle = (weights[0] == 0) & (weights[1] == 0)
     there = np.where(idle, 0, there)
-    assert there.min() >= 0 and there.max() < chain.share + 2 * pairs.rows
+    assert there.min() >= 0 and there.max() < share + 2 * pairs.together
     return _Neighbours(there, *weights)
 
 
-def _values(functions, psi: jax.Array, kappas: np.ndarray) -> list[jax.Array]:
+def _values(functions, lined: jax.Array, kappas: Any) -> list[jax.Array]:
     """Radial functions at the Gauss–Legendre points, (channels, intervals, points)."""
-    intervals, width = functions[0].shape[1], functions[0].shape[3]
-    # One spline at r = 0 and two at rmax are not in use.
-    padded = jnp.pad(psi.reshape(len(psi), -1, 2), ((0, 0), (1, 2), (0, 0)))
-    local = padded[:, np.arange(intervals)[:, None] + np.arange(width)]
-    real = jnp.finfo(psi.dtype).dtype
+    intervals, width = functions[0].shape[0], functions[0].shape[3]
+    local = lined[:, np.arange(intervals)[:, None] + np.arange(width)]
+    real = jnp.finfo(lined.dtype).dtype
     kappa = jnp.asarray(kappas, real)[:, None, None]
-    tables = [[jnp.asarray(power, real) for power in table] for table in functions]
+    tables = [[jnp.asarray(f[:, power], real) for power in range(f.shape[1])] for f in functions]
     parts = [[jnp.einsum("jqab,cjab->cjq", f, local) for f in table] for table in tables]
     return [plain + kappa * turned for plain, turned in parts]
 

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime, same_run
-from zitter.qmc import spread, streams
+from zitter import checks, keywords, loop, runtime, same_run
+from zitter.qmc import spread
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled, chosen_step, gain_over
 from zitter.qmc.optimizers.linear_method import LinearMethod
-from zitter.qmc.optimizers.tables import Data, Draws, energies, sample, tabulate
+from zitter.qmc.optimizers.source import Source
+from zitter.qmc.optimizers.tables import tabulate
 from zitter.qmc.optimizers.verdicts import IDLE_STEPS, Iteration, decided, gained, iteration
 from zitter.qmc.walk import variational
 from zitter.qmc.wavefunction import Wavefunction
@@ -57,6 +56,7 @@ class Optimization(Generic[Psi]):
         return self.summary()
 
 
+@keywords.checked
 def optimize(
     psi: Psi,
     method: Method | None = None,
@@ -88,7 +88,7 @@ def optimize(
         same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
         kept = loop.Checkpoint(Path(checkpoint), float(checkpoint_every), same)
         rounds = Rounds(kept, checks.boolean("resume", resume))
-    source = _Source(psi, walkers, draws, stride, seed, progress)
+    source = Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
         return _optimized(psi, method, source, rounds)
 
@@ -104,7 +104,7 @@ class _Standing(NamedTuple):
     gain: Any
 
 
-def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Optimization[Psi]:
+def _optimized(psi: Psi, method: Method, source: Source, rounds: Rounds) -> Optimization[Psi]:
     divisor, units = psi.system.units
     history: list[Iteration] = []
     times, idle, best, gain = 1, 0, 0, Gain(0.0, 0.0)
@@ -139,6 +139,7 @@ def _optimized(psi: Psi, method: Method, source: _Source, rounds: Rounds) -> Opt
         else:
             step = kept  # a step back, to be sampled anew
         psi = psi.with_parameters(jnp.asarray(step))
+        del now  # its samples are many, and the next ones come before they would be let go
         standing = _Standing(psi.parameters, source.state, times, idle, best, np.asarray(gain))
         rounds.keep(index + 1, standing, **dataclasses.asdict(history[index]))
     rounds.save()  # a stage that follows may be stopped: this one is not to be repeated then
@@ -170,81 +171,6 @@ def check_options(
         )
 
 
-class _Drawing(NamedTuple):
-    """Walkers, and what is stored of their last draws, (draws, walkers, …), where they are."""
-
-    walk: variational.State
-    data: Data
-    done: Any  # draws
-
-
-class _Source:
-    """Walkers that give samples of whatever parameters they are asked for."""
-
-    def __init__(self, psi, walkers, draws, stride, seed, progress):
-        self.draws, self.stride, self.progress = draws, stride, progress
-        key = streams.seeded(seed, streams.OPTIMIZATION)
-        self.state = variational.first_state(psi, walkers, key, jnp.float64)
-        form = eqx.filter_eval_shape(_stored, psi, self.state)
-        self.data = spread.placed_rows(
-            jax.tree.map(lambda x: jnp.zeros((draws, *x.shape), x.dtype), form)
-        )
-        self.settled = False
-
-    def sampled(self, psi: Wavefunction, times: int, label: str) -> Sampled:
-        """`times` × `draws` draws of every walker."""
-        if not self.settled:
-            self._draw(psi, 16, True, "equilibrating")
-            self.settled = True
-        # Walkers come from other parameters: let them settle in these.
-        fresh = variational.fresh_walkers(psi, self.state.walkers.r, jnp.float64)
-        self.state = eqx.tree_at(lambda s: s.walkers, self.state, fresh)
-        self._draw(psi, 8, True, "settling")
-        pieces = [self._draw(psi, self.draws, False, label) for _ in range(times)]
-        draws = Draws.all(pieces[0] if times == 1 else _joined(pieces))
-        energy, log = energies(psi, psi.parameters, draws)
-        walkers = self.state.walkers.r.shape[0]
-        return Sampled(psi, draws, energy, log, np.arange(len(energy)) % walkers)
-
-    def _draw(self, psi, draws, tune, label) -> Data:
-        fixed = variational.Context(
-            psi, jnp.asarray(self.stride, jnp.int32), jnp.asarray(tune), (), jnp.float64
-        )
-        first = _Drawing(self.state, self.data, jnp.zeros((), jnp.int32))
-        run = loop.drive(
-            _step, fixed, first, draws, label=label, guard=_guard, progress=self.progress
-        )
-        self.state, self.data, _ = run.state
-        return self.data
-
-
-@eqx.filter_jit  # so that it is traced once for all draws of an optimization
-def _step(context: variational.Context, state: _Drawing):
-    """A VMC step that stores what optimization needs of each walker; the oldest draw gives way."""
-    walk, _ = variational.step(context, state.walk)
-    row = state.done % state.data.fixed.shape[0]
-    now = _stored(context.psi, walk)
-    data = spread.placed_rows(jax.tree.map(lambda b, v: b.at[row].set(v), state.data, now))
-    return _Drawing(walk, data, state.done + 1), ()
-
-
-def _stored(psi: Wavefunction, state: variational.State) -> Data:
-    own = streams.apart(state.key, streams.STORED_SAMPLES)
-    keys = jax.random.split(own, state.walkers.log.shape[0])
-    return spread.each_walker(sample, psi, state.walkers, keys)
-
-
-@jax.jit
-def _joined(pieces: list[Data]) -> Data:
-    return spread.placed_rows(jax.tree.map(lambda *parts: jnp.concatenate(parts), *pieces))
-
-
-def _guard(state: _Drawing, done: int) -> str | None:
-    if bool(jnp.all(jnp.isfinite(state.walk.walkers.log))):
-        return None
-    return f"ln|Ψ| of a walker became infinite or NaN by draw {done}: start from other parameters."
-
-
 def _rows(rounds: Rounds) -> Iterator[tuple[Any, ...]]:
     """The iterations that a checkpoint holds."""
     names = [field.name for field in dataclasses.fields(Iteration)]
@@ -253,7 +179,7 @@ def _rows(rounds: Rounds) -> Iterator[tuple[Any, ...]]:
 
 
 def _ends(
-    psi: Wavefunction, method: Method, source: _Source, history: list[Iteration], best: int
+    psi: Wavefunction, method: Method, source: Source, history: list[Iteration], best: int
 ) -> tuple[Iteration, Iteration]:
     """The start and the best, sampled anew where the course cannot tell which is better.
 

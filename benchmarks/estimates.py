@@ -1,0 +1,270 @@
+"""How close does `--dry-run` come to the memory and the time that a run really takes?
+
+For every propagator, eigensolver and kind of Monte Carlo a case that needs a few hundred MB: what
+its dry run says, and what a run of its own process then took. Memory is the largest resident set
+above that of a run of the same kind that has next to nothing to do (the interpreter, its libraries
+and compiled programs); time is that of the process, less the time of that small run.
+
+    python benchmarks/estimates.py --json FILE [--only WORD …]
+
+A program compiled by the dry run is not compiled again. Times want a machine without other work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+MB = 1e6
+
+
+def grid(shape: Any, spacing: float, kinetic: str, more: str = "") -> str:
+    """A well whose depth follows a pulse of light, on a grid."""
+    return f"""
+[basis]
+type = "Grid"
+shape = {shape}
+spacing = {spacing}
+[model]
+terms = [{kinetic}, {{ type = "SoftCoulomb", softening = 2.0 }}{more}]
+"""
+
+
+SPECTRAL, DIFFERENCES = '"Kinetic"', '{ type = "Kinetic", order = 8 }'
+LIGHT = ', { type = "LengthGauge", pulse = "laser" }'
+LASER = """
+[laser]
+type = "SineSquared"
+amplitude = 0.05
+frequency = 0.5
+cycles = 2
+"""
+PACKET = '[initial]\ntype = "WavePacket"\nwidth = 2.0\n'
+
+
+def evolve(method: str, steps: int, dt: float, more: str = "") -> str:
+    return f"[evolve]\nt = [0, {steps * dt!r}]\ndt = {dt}\npropagator = {method}\n{more}\n"
+
+
+def levels(solver: str, n: int = 1) -> str:
+    return f"[eigenstates]\nn = {n}\nsolver = {solver}\n"
+
+
+CUBE = grid([96, 96, 96], 0.4, SPECTRAL, LIGHT) + LASER + PACKET
+STEPS = grid([96, 96, 96], 0.4, DIFFERENCES, LIGHT) + LASER + PACKET
+ATOM = (
+    """
+[basis]
+type = "SphericalBasis"
+radial = { type = "RadialBSplines", n = 1000, degree = 7, rmax = 400 }
+lmax = 40
+[model]
+terms = ["Kinetic", { type = "Coulomb", Z = 1 }, { type = "LengthGauge", pulse = "laser" }]
+"""
+    + LASER
+)
+MOLECULE = (
+    """
+[basis]
+type = "ProlateSpheroidal"
+R = 2.0
+rmax = 100
+eta = 60
+[model]
+terms = ["Kinetic", { type = "Coulomb", Z = [1, 1], centers = [[0, 0, -1], [0, 0, 1]] },
+  { type = "LengthGauge", pulse = "laser" }]
+"""
+    + LASER
+)
+SPINOR = """
+[basis]
+type = "SpinorBasis"
+radial = { type = "RadialBSplines", n = 120, degree = 7, rmax = 20 }
+kappa_max = 8
+[model]
+terms = ["Dirac", { type = "Coulomb", Z = 1 }, { type = "DiracLight", pulse = "laser", lmax = 4 }]
+[laser]
+type = "SineSquared"
+amplitude = 60
+frequency = 20
+cycles = 2
+polarization = "x"
+"""
+GAS = """
+[system]
+type = "ElectronGas"
+n = 54
+rs = 2.0
+[wavefunction]
+jastrow = [{ type = "U", order = 6 }, { type = "P", stars = 4 }]
+"""
+CARBON = f"""
+[wavefunction]
+type = "from_pyscf"
+file = "{EXAMPLES / "carbon-atom.chk"}"
+pseudopotentials = "ccecp"
+jastrow = [{{ type = "U", order = 6 }}, {{ type = "Chi", order = 6 }}]
+"""
+
+CASES = {
+    "Lanczos": CUBE + evolve('"Lanczos"', 6, 0.05),
+    "Lanczos, from its ground state": CUBE.replace(PACKET, "") + evolve('"Lanczos"', 4, 0.05),
+    "Lanczos, single": 'precision = "single"\n' + CUBE + evolve('"Lanczos"', 6, 0.05),
+    "SplitOperator, with states": CUBE.replace("96", "48")
+    + evolve('"SplitOperator"', 200, 0.05, "save_states = true\nsave_every = 1"),
+    "Taylor": CUBE + evolve('"Taylor"', 6, 0.01),
+    "Chebyshev": CUBE + evolve('"Chebyshev"', 4, 0.05),
+    "SplitOperator": CUBE + evolve('"SplitOperator"', 20, 0.05),
+    "MatrixExponential": grid(1400, 0.1, SPECTRAL, LIGHT)
+    + LASER + PACKET + evolve('"MatrixExponential"', 10, 0.01),
+    "CrankNicolson": STEPS + evolve('"CrankNicolson"', 2, 0.02),
+    "GaussCollocation": STEPS + evolve('"GaussCollocation"', 2, 0.02),
+    "RungeKutta4": STEPS + evolve('"RungeKutta4"', 30, 0.005),
+    "RungeKuttaFehlberg45": STEPS + evolve('"RungeKuttaFehlberg45"', 20, 0.005),
+    "AngularSplit, splines": ATOM + evolve('"AngularSplit"', 200, 0.05),
+    "CrankNicolson, splines": ATOM + evolve('"CrankNicolson"', 40, 0.05),
+    "GaussCollocation, splines": ATOM + evolve('"GaussCollocation"', 20, 0.05),
+    "AngularSplit, spheroidal": MOLECULE + evolve('"AngularSplit"', 100, 0.05),
+    "CrankNicolson, spheroidal": MOLECULE + evolve('"CrankNicolson"', 40, 0.05),
+    "GaussCollocation, spinors": SPINOR + evolve('"GaussCollocation"', 6, 0.006),
+    "SplineCrankNicolson, spinors": SPINOR + evolve('"SplineCrankNicolson"', 10, 0.003),
+    "observables": CUBE.replace("96", "64")
+    + evolve('"SplitOperator"', 16, 0.05,
+        'save_every = 1\nobservables = ["Energy", "Dipole", "Norm", "Acceleration",'
+        '{ type = "Populations", n = 3 }, { type = "Density", every = 2 }]'),
+    "InstantaneousPopulations": grid(1000, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
+    + evolve('"SplitOperator"', 40, 0.01,
+        'save_every = 4\nobservables = [{ type = "InstantaneousPopulations", n = 4 }]'),
+    "LOBPCG": grid([64, 64, 64], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
+    "ChebyshevFilter": grid([64, 64, 64], 0.6, DIFFERENCES)
+    + levels('{ type = "ChebyshevFilter", tol = 1e-5 }', 12),
+    "ImaginaryTime": grid([128, 128, 128], 0.4, DIFFERENCES)
+    + levels('{ type = "ImaginaryTime", tol = 1e-3 }'),
+    "Direct, dense": grid([60, 60], 0.4, SPECTRAL) + levels('"Direct"', 4),
+    "Direct, near": grid([20, 20, 20], 0.5, '{ type = "Kinetic", order = 4 }')
+    + levels('{ type = "Direct", near = -0.1 }', 2),
+    "vmc": GAS + "[vmc]\nwalkers = 1024\nblocks = 30\nstride = 3\n",
+    "dmc": GAS
+    + "[dmc]\nwalkers = 1024\nblocks = 10\nsteps = 4\nequilibration = 4\ntimestep = 0.05\n",
+    "optimize": GAS + '[optimize]\nmethod = { type = "LinearMethod", iterations = 2 }\n'
+    "walkers = 512\ndraws = 4\n",
+    "optimize, variance": GAS + '[optimize]\n'
+    'method = { type = "VarianceMinimization", iterations = 2 }\nwalkers = 512\ndraws = 8\n',
+    "vmc, pseudopotential": CARBON + "[vmc]\nwalkers = 8192\nblocks = 30\nstride = 3\n",
+}  # fmt: skip
+# The same with next to nothing to do: what the interpreter, its libraries and programs take.
+SMALLER = {
+    r"shape = \[[0-9, ]+\]": lambda m: re.sub(r"\d+", "12", m[0]),
+    r"shape = \d+": "shape = 40",
+    r"n = \d+, degree = 7, rmax = \d+": "n = 20, degree = 7, rmax = 20",
+    r"lmax = \d+\n": "lmax = 3\n",
+    r"kappa_max = \d+": "kappa_max = 2",
+    r"rmax = 100\neta = \d+": "rmax = 15\neta = 10",
+    r"walkers = \d+": "walkers = 4",
+    r"blocks = \d+": "blocks = 4",
+    r"t = \[0, .*\]\ndt = (.*)": lambda m: f"t = [0, {4 * float(m[1])}]\ndt = {m[1]}",
+}
+
+
+def small(case: str) -> str:
+    for pattern, less in SMALLER.items():
+        case = re.sub(pattern, less, case)
+    return case
+
+
+class Spent:
+    """What a process took, and the JSON object it ended with."""
+
+    def __init__(self, folder: Path, case: str, *options: str):
+        file = folder / "case.toml"
+        file.write_text(case, encoding="utf-8")
+        command = [sys.executable, "-m", "zitter", "run", str(file), "--json", *options]
+        with (folder / "said").open("w+b") as out, (folder / "complaints").open("w+b") as wrong:
+            started = time.perf_counter()
+            child = subprocess.Popen(command, stdout=out, stderr=wrong)
+            _, status, used = os.wait4(child.pid, 0)
+            self.seconds = time.perf_counter() - started
+            child.returncode = os.waitstatus_to_exitcode(status)
+            wrong.seek(0)
+            if child.returncode:
+                raise RuntimeError(f"{command}: {wrong.read().decode()}")
+            out.seek(0)
+            self.said: dict[str, Any] = json.loads(out.read().decode().splitlines()[-1])
+        self.processor_seconds = used.ru_utime + used.ru_stime
+        self.memory = used.ru_maxrss * 1024
+
+
+def estimated(facts: dict[str, Any]) -> tuple[float | None, float | None]:
+    """(bytes, seconds without compilation): of Monte Carlo the largest, and the sum."""
+    parts = [facts[k] for k in ("optimization", "vmc", "dmc") if isinstance(facts.get(k), dict)]
+    parts = parts or [facts]
+    memory = [part.get("memory_bytes") for part in parts]
+    seconds = [
+        None if part.get("seconds_to_run") is None
+        else part["seconds_to_run"] + part.get("seconds_to_start", 0.0)
+        for part in parts
+    ]  # fmt: skip
+    return (
+        None if None in memory else max(memory),  # type: ignore
+        None if None in seconds else sum(seconds),  # type: ignore
+    )
+
+
+def compare(name: str, case: str, folder: Path) -> dict[str, Any]:
+    dry = Spent(folder, case, "--dry-run")
+    memory, seconds = estimated(dry.said)
+    out = ("-q", "--overwrite", "--out", str(folder / "out"))
+    real = Spent(folder, case, *out)
+    Spent(folder, small(case), "--dry-run")
+    least = Spent(folder, small(case), *out)  # has the same programs compiled beforehand
+    row: dict[str, Any] = {"case": name}
+    row["memory_measured"] = (real.memory - least.memory) / MB
+    if memory is not None:
+        row["memory_estimated"] = memory / MB
+        row["memory_ratio"] = row["memory_estimated"] / row["memory_measured"]
+    row["seconds_measured"] = real.seconds - least.seconds
+    row["processor_seconds"] = real.processor_seconds - least.processor_seconds
+    if seconds is not None:
+        row["seconds_estimated"] = seconds
+        row["time_ratio"] = seconds / row["seconds_measured"]
+    row["dry_run_seconds"] = dry.seconds
+    return row
+
+
+def settle(folder: Path, put: Callable[[str, str], None]) -> None:
+    """The environment of all runs: programs are kept, and memory that is freed is given back."""
+    put("JAX_COMPILATION_CACHE_DIR", str(folder / "programs"))
+    put("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    # glibc keeps freed arrays of less than 32 MB, as it does not with larger ones.
+    put("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=1048576")
+
+
+def main() -> None:
+    from common import arguments
+    from records import finish, record
+
+    parser = arguments(__doc__)
+    parser.add_argument("--only", nargs="*", help="cases whose names hold one of these words")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        settle(Path(scratch), os.environ.__setitem__)
+        for name, case in CASES.items():
+            if not options.only or any(word in name for word in options.only):
+                rows.append(compare(name, case, Path(scratch)))
+                print(rows[-1], file=sys.stderr, flush=True)
+    finish(record("estimates", (__doc__ or "").splitlines()[0], rows), options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Records: what a benchmark found, with all that is needed to repeat or doubt it.
+
+    schema     version of this form
+    name, question, date
+    commit     of the source; `clean` where nothing in it had been changed
+    source     digest of the program files that ran, which `git` can compare with the commit
+    command    the line that made the record
+    device     kind and driver; host: the machine's processor and its load
+    versions   of Python, zitter, JAX, NumPy, SciPy and of each peer
+    precision  that zitter was configured for
+    timings    how many actions were timed, how often each, and how far apart the times were
+    measured   rows that were run
+    projected  rows that follow from a model or from a part of the run; never ratios to a peer
+
+Only the program that measured writes a record; tests/test_records.py holds all of them to the form.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from zitter import runtime
+
+SCHEMA = 1
+REPOSITORY = Path(__file__).resolve().parent.parent
+SOURCES = ("src/zitter", "benchmarks")
+TIMED: list[tuple[int, float]] = []  # (repetitions, (longest − shortest)/median) of each action
+
+
+def record(
+    name: str,
+    question: str,
+    measured: list[dict[str, Any]],
+    *packages: str,
+    projected: Iterable[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """What `finish` prints and writes; `packages` are the peers that took part."""
+    found, clean = commit()
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "question": question,
+        "date": datetime.date.today().isoformat(),
+        "commit": found,
+        "clean": clean,
+        "source": digest_of_files(),
+        "command": command(sys.argv),
+        "device": device(),
+        "host": {
+            "processor": processor(),
+            "cores": len(os.sched_getaffinity(0)),
+            "load": list(os.getloadavg()),
+        },
+        "versions": versions(*packages),
+        "precision": runtime.settings().precision,
+        "timings": timings(),
+        "measured": measured,
+        "projected": list(projected),
+    }
+
+
+def finish(result: dict[str, Any], path: str | None) -> None:
+    """Print the rows as a table and write the record, whole or not at all."""
+    for kind in ("measured", "projected"):
+        for row in result[kind]:
+            mark = "" if kind == "measured" else "projected: "
+            print(mark + "  ".join(f"{k}={_shown(v)}" for k, v in row.items()), flush=True)
+    if path:
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(file.name + ".part")
+        part.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.replace(file)
+
+
+def commit() -> tuple[str, bool]:
+    """(commit, whether the files are those of it); the environment names it for a bare copy."""
+    named = os.environ.get("ZITTER_COMMIT")
+    if named:
+        return named, True
+    words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *SOURCES]]
+    try:
+        found, changed = (
+            subprocess.run(w, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+            for w in words
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown", False
+    return found.strip(), not changed.strip()
+
+
+def digest_of_files() -> str:
+    """Of all programs that may have run, by path and content."""
+    files = (file for folder in SOURCES for file in (REPOSITORY / folder).rglob("*.py"))
+    return digest((str(f.relative_to(REPOSITORY)), f.read_bytes()) for f in files)
+
+
+def digest_of_commit(commit: str) -> str:
+    """The same of a commit, from git."""
+    git = ["git", "-C", str(REPOSITORY)]
+    listed = [*git, "ls-tree", "-r", "--name-only", "-z", commit, "--", *SOURCES]
+    names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
+    names = [name for name in names if name.endswith(".py")]
+    asked = "".join(f"{commit}:{name}\n" for name in names).encode()
+    found = subprocess.run(
+        [*git, "cat-file", "--batch"], input=asked, capture_output=True, check=True
+    ).stdout
+    files, at = [], 0
+    for name in names:
+        head = found.index(b"\n", at)
+        size = int(found[at:head].split()[-1])
+        files.append((name, found[head + 1 : head + 1 + size]))
+        at = head + size + 2
+    return digest(files)
+
+
+def digest(files: Iterable[tuple[str, bytes]]) -> str:
+    total = hashlib.sha256()
+    for name, content in sorted(files):
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
+
+
+def command(argv: list[str]) -> str:
+    """The line without the file that the record goes to."""
+    words, skip = [], False
+    for word in argv[1:]:
+        if not (skip or word == "--json" or word.startswith("--json=")):
+            words.append(word)
+        skip = word == "--json"
+    program = Path(argv[0]).resolve()
+    inside = program.is_relative_to(REPOSITORY)
+    name = str(program.relative_to(REPOSITORY)) if inside else program.name
+    return shlex.join(["python", name, *words])
+
+
+def device() -> dict[str, Any]:
+    chosen = runtime.settings().device
+    if chosen.platform == "cpu":
+        return {"kind": processor(), "platform": "cpu", "driver": None}
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+        driver = said.splitlines()[0].strip()
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        driver = str(chosen.client.platform_version).splitlines()[0]
+    return {"kind": chosen.device_kind, "platform": chosen.platform, "driver": driver}
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(x.split(":")[1].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Of zitter that of its source: metadata of an installation may be older."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = {"python": platform.python_version(), "zitter": project["version"]}
+    for name in ("jax", "jaxlib", "numpy", "scipy", *packages):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = str(getattr(sys.modules.get(name), "__version__", "absent"))
+    return found
+
+
+def timings() -> dict[str, Any]:
+    if not TIMED:
+        return {"actions": 0}
+    counts, spreads = zip(*TIMED, strict=True)
+    return {
+        "actions": len(TIMED),
+        "repetitions": [min(counts), max(counts)],
+        "spread_median": statistics.median(spreads),
+        "spread_largest": max(spreads),
+    }
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,172 @@
+"""What a run would take at its peak and in time, from compiled programs and a few of their steps.
+
+Memory is counted by phases: H and what the method prepared are there in all of them, and the
+largest phase is the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+import scipy.linalg
+
+from zitter import checks, runtime
+from zitter.eigensolvers import Eigensolver
+from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
+from zitter.solve import course, requests, watching
+from zitter.solve.evolution import Plan
+from zitter.terms import discretize
+
+PILOT = 8_000  # unknowns of the problem that tells the number of rounds
+TIMED = 250_000  # the most unknowns with which a round is timed
+MOST_ROUNDS = 300
+DENSE_PILOT = 400
+
+
+@dataclasses.dataclass(frozen=True)
+class Needs:
+    """Bytes on each device at the peak, and seconds; None where nobody can tell."""
+
+    memory: int | None
+    seconds: float | None
+
+
+def memory_of_run(plan: Plan) -> int:
+    """The loop, the run with twice the step that checks it, and the result made of its records."""
+    program = plan.program
+    psi = plan.H.basis.size * plan.dtype.itemsize // _devices(plan)  # who gives it keeps it
+    buffers = program.capacity * program.record
+    records = plan.recorded * program.record + _visited(plan)
+    least = program.memory - program.state - buffers
+    looping = program.memory + psi + records
+    joining = least + psi + program.state + 2 * records
+    checking = 0
+    if plan.checked_with is not None:
+        checking = program.memory - buffers + psi + program.state + records
+    return max(looping, checking, joining)
+
+
+def seconds_of_run(plan: Plan, psi: jax.Array) -> float:
+    """All steps, half of them again where the step is checked, and visits of the host."""
+    steps = plan.seconds(psi) * plan.steps / (plan.records * plan.context.save_every)
+    return steps * (1.0 if plan.checked_with is None else 1.5) + _seconds_of_visits(plan, psi)
+
+
+def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
+    """What observables with a pace of their own take: each is measured twice, the second counts."""
+    outside = [o for o in plan.observables if not requests.in_loop(o)]
+    total = 0.0
+    if outside:
+        state = course.begin(plan.context, plan.context.H.basis.divide(psi))
+        for o in outside:
+            watcher = watching.Watcher(plan.context, plan.H, (o,), state.psi)
+            watcher.visit(state, 0)
+            tick = time.perf_counter()
+            jax.block_until_ready(watcher.visit(state, 0))
+            total += (time.perf_counter() - tick) * (1 + plan.records // o.every)
+    return total
+
+
+def _visited(plan: Plan) -> int:
+    """Bytes of what is measured on visits of the host."""
+    total = 0
+    for o in plan.observables:
+        if not requests.in_loop(o):
+            size = int(np.prod([len(x) if x is not None else 1 for _, x in o.dims(plan.H)]))
+            total += 8 * size * (1 + plan.records // o.every)
+    return total
+
+
+def _devices(plan: Plan) -> int:
+    shares = plan.context.propagator.shares(plan.context.H)
+    return int(np.prod([len(parts) for parts in shares.values()])) if shares else 1
+
+
+def of_solver(H: Hamiltonian, n: int, solver: Eigensolver, checked: bool = False) -> Needs:
+    """`checked`: with the poorer bases that tell what the basis costs."""
+    if runtime.settings().mesh is not None:
+        return Needs(None, None)
+    memory = solver.memory(H, n)
+    seconds = _seconds_of_solver(H, n, solver)
+    if seconds is not None and checked:
+        seconds *= 1 + sum(
+            other.size / H.basis.size for kind in _poorer(H).values() for other in kind
+        )
+    return Needs(memory, seconds)
+
+
+def _poorer(H: Hamiltonian) -> dict[str, Any]:
+    try:
+        return {} if H.model is None else H.basis.poorer(H.operator)
+    except Unsupported:
+        return {}
+
+
+def _seconds_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> float | None:
+    """Rounds as many as a coarser grid takes, each as long as here, or on a grid of `TIMED`."""
+    if solver.few_rounds(1) is None:
+        dense = solver.memory(H, n) is not None
+        return _seconds_of_lapack(H.basis.size) if dense else None
+    try:
+        rounds = _rounds_of_pilot(*_coarser(H, PILOT), n, solver)
+        there, _ = _coarser(H, TIMED)
+        _few(solver, there, n, 1)  # compiles
+        one, more = _few(solver, there, n, 1), _few(solver, there, n, 3)
+    except (checks.InputError, Unsupported):
+        return None
+    if rounds is None:
+        return None
+    share = H.basis.size / there.basis.size
+    return share * (one + max(more - one, 0.0) / 2 * max(rounds - 1, 0))
+
+
+def _coarser(H: Hamiltonian, size: int) -> tuple[Hamiltonian, float]:
+    """(H with about so many unknowns or fewer, the ratio of the spacings)."""
+    ratio = (H.basis.size / size) ** (1 / len(H.shape))
+    if ratio <= 1.0:
+        return H, 1.0
+    if H.model is None:
+        raise Unsupported("another spacing needs the model that H was made of")
+    return H.origin.remade(discretize(H.model, H.basis.rescaled(ratio))), ratio
+
+
+def _few(solver: Eigensolver, H: Hamiltonian, n: int, count: int) -> float:
+    """Seconds of a few rounds; that they do not converge is no fault."""
+    few = solver.few_rounds(count)
+    assert few is not None
+    tick = time.perf_counter()
+    with contextlib.suppress(checks.RunError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jax.block_until_ready(few.solve(H, n)[1])
+    return time.perf_counter() - tick
+
+
+def _rounds_of_pilot(small: Hamiltonian, ratio: float, n: int, solver: Eigensolver) -> float | None:
+    """Rounds on a coarser grid in the same box, and what the finer one adds to them."""
+    few = solver.few_rounds(MOST_ROUNDS)
+    assert few is not None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, _, info = few.solve(small, n)
+    except checks.RunError:
+        return None
+    return len(info["residual_history"]) * solver.rounds_grow(ratio)
+
+
+def _seconds_of_lapack(size: int) -> float:
+    """Dense diagonalization costs N³."""
+    pilot = min(size, DENSE_PILOT)
+    matrix = np.random.default_rng(0).standard_normal((pilot, pilot))
+    matrix += matrix.T
+    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
+    tick = time.perf_counter()
+    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
+    return (time.perf_counter() - tick) * (size / pilot) ** 3

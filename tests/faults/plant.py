@@ -1,0 +1,111 @@
+"""Plant each fault of faults.toml into a copy of the source and see whether its tests find it.
+
+    make faults                            all of them, with a table
+    python tests/faults/plant.py WORD…     those whose names hold one of these words
+
+A fault is found where the tests named with it fail; where they pass, it has survived. The tests are
+first run without any fault: what fails then finds nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+LONGEST = 900  # seconds of the tests of one fault
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    name: str
+    file: str
+    tests: tuple[str, ...]
+    edits: tuple[tuple[str, str], ...]
+
+    def planted(self, text: str) -> str:
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                raise ValueError(f"{self.name}: {old!r} must occur once in {self.file}")
+            text = text.replace(old, new)
+        return text
+
+
+def faults() -> list[Fault]:
+    listed = tomllib.loads((HERE / "faults.toml").read_text(encoding="utf-8"))["fault"]
+    return [
+        Fault(
+            each["name"],
+            each["file"],
+            tuple(each["tests"]),
+            tuple((edit["old"], edit["new"]) for edit in each["edit"]),
+        )
+        for each in listed
+    ]
+
+
+def pytest(source: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+    """(whether all passed, the last line) of fast tests against this source."""
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
+    known = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), str(REPOSITORY / "tests")])}
+    try:
+        done = subprocess.run(
+            [*words, *tests], cwd=REPOSITORY, env=known, capture_output=True, text=True,
+            timeout=LONGEST,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False, f"no end within {LONGEST} s"
+    if done.returncode == 5:
+        return True, "no fast test among them"
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
+    lines = [x for x in done.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
+    return done.returncode == 0, lines[0] if lines else ""
+
+
+def tried(fault: Fault) -> tuple[bool, str]:
+    """Whether it was found, and by which test."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(REPOSITORY / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        place = Path(folder) / fault.file
+        place.write_text(fault.planted(place.read_text(encoding="utf-8")), encoding="utf-8")
+        passed, line = pytest(source, fault.tests)
+    return not passed, line
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("words", nargs="*", help="only faults whose names hold one of these")
+    parser.add_argument("--unchanged", action="store_true", help="first without any fault")
+    options = parser.parse_args()
+    chosen = [f for f in faults() if not options.words or any(w in f.name for w in options.words)]
+    if options.unchanged:
+        needed = tuple(dict.fromkeys(test for fault in chosen for test in fault.tests))
+        passed, line = pytest(REPOSITORY / "src", needed)
+        if not passed:
+            print(f"tests fail without any fault: {line}")
+            return 1
+    survived = 0
+    for fault in chosen:
+        started = time.perf_counter()
+        found, line = tried(fault)
+        survived += not found
+        mark = "found   " if found else "SURVIVED"
+        by = line.split(" - ")[0].removeprefix("FAILED ").split("tests/", 1)[-1]
+        print(f"{mark} {time.perf_counter() - started:5.0f} s  {fault.name}  [{by}]", flush=True)
+    print(f"{len(chosen) - survived} of {len(chosen)} faults found")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,95 @@
+"""What a dry run says of memory and time, beside what a run takes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import zitter as zt
+from zitter import cli
+from zitter.solve import needs
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+CASES = {
+    "evolve": """
+[basis]
+type = "Grid"
+shape = [12, 12]
+spacing = 0.5
+[model]
+terms = ["Kinetic", "SoftCoulomb"]
+[evolve]
+t = [0, 1]
+dt = 0.05
+observables = ["Norm", { type = "Density", every = 2 }]
+""",
+    "eigenstates": """
+[basis]
+type = "Grid"
+shape = [34, 34]
+spacing = 0.4
+[model]
+terms = ["Kinetic", "SoftCoulomb"]
+[eigenstates]
+n = 2
+""",
+    "optimize": """
+[system]
+type = "ElectronGas"
+n = 2
+rs = 2.0
+[wavefunction]
+jastrow = [{ type = "U", order = 2 }]
+[optimize]
+walkers = 8
+draws = 4
+method = { type = "VarianceMinimization", iterations = 1 }
+""",
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_memory_and_time_are_told_beforehand(kind, tmp_path, capsys):
+    case = tmp_path / "case.toml"
+    case.write_text(CASES[kind], encoding="utf-8")
+    assert cli.status(["run", str(case), "--dry-run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    facts = facts["optimization"] if kind == "optimize" else facts
+    assert facts["memory_bytes"] > 0 and facts["seconds_to_run"] > 0
+    assert not (tmp_path / "case-output").exists()
+
+
+def test_records_count_twice_when_they_are_joined():
+    """Many states of which the loop itself needs few."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(1000, 0.5))
+    plan = zt.solve.prepare(H, complex, (0.0, 50.0), 0.01, zt.SplitOperator(), (), 1, True)
+    states = plan.recorded * 1000 * 16
+    assert plan.recorded == 5001 == len(plan.times)
+    assert 2 * states < needs.memory_of_run(plan) < 2.1 * states
+
+
+def test_a_dense_matrix_is_there_three_times():
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid((20, 20), 0.5))
+    assert needs.of_solver(H, 2, zt.Direct()).memory == 3 * 8 * 400**2
+
+
+def test_a_round_of_conjugate_gradients_holds_a_few_blocks():
+    """X, HX, P, HP, W and HW at least; those joined, and the next ones, at most."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid((48, 48), 0.4))
+    block = 8 * 48**2 * (2 + 3)
+    found = zt.LOBPCG().memory(H, 2)
+    assert found is not None and 6 * block < found < 22 * block
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SplitOperator, with states", "LOBPCG"])
+def test_memory_is_within_a_fifth_of_the_peak(name, tmp_path, monkeypatch):
+    import estimates
+
+    estimates.settle(tmp_path, monkeypatch.setenv)
+    row = estimates.compare(name, estimates.CASES[name], tmp_path)
+    assert 0.8 < row["memory_ratio"] < 1.2

@@ -1,0 +1,29 @@
+"""The list of faults that tests must find stays true to the source; `make faults` plants them."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from faults.plant import REPOSITORY, faults
+
+LISTED = faults()
+
+
+@pytest.mark.parametrize("fault", LISTED, ids=lambda fault: fault.name)
+def test_a_fault_can_be_planted_and_its_tests_exist(fault):
+    file = REPOSITORY / fault.file
+    changed = fault.planted(file.read_text(encoding="utf-8"))
+    ast.parse(changed)  # a fault of meaning, not of grammar
+    for test in fault.tests:
+        place, _, name = test.partition("::")
+        text = (REPOSITORY / place).read_text(encoding="utf-8")
+        assert not name or f"def {name}(" in text
+
+
+def test_there_are_faults_of_every_kind():
+    assert len(LISTED) >= 40
+    assert len({fault.name for fault in LISTED}) == len(LISTED)
+    parts = {fault.file.split("/")[2] for fault in LISTED}
+    assert parts >= {"propagators", "eigensolvers", "spectra", "qmc", "solve", "files.py"}

@@ -1,0 +1,163 @@
+"""Records of benchmarks have one form, and name the source that made them.
+
+What a record must hold stands in benchmarks/records.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BENCHMARKS = REPOSITORY / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import records  # noqa: E402
+
+RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
+FIELDS = {
+    "schema": int,
+    "name": str,
+    "question": str,
+    "date": str,
+    "commit": str,
+    "clean": bool,
+    "source": str,
+    "command": str,
+    "device": dict,
+    "host": dict,
+    "versions": dict,
+    "precision": str,
+    "timings": dict,
+    "measured": list,
+    "projected": list,
+}
+# Made before there was a form; they go as they are made anew.
+OLDER = {
+    "atoms_gpu_h200", "atoms_gpu_tiles_h200", "atoms_step_cpu", "blips_h200",
+    "coulomb_singularity", "dirac_gpu_h200", "dirac_laser_full_h200", "dirac_product_cpu",
+    "dirac_propagators_cpu", "electron_gas_full_h200", "energy_errors", "error_bars_vmc_h200",
+    "h2plus_1d_full_h200", "hartree_fock_co_h200", "hartree_fock_h200",
+    "hydrogen_laser_full_h200", "imaginary_time_3d_full_h200", "imaginary_time_cpu",
+    "imaginary_time_h200", "matrix_exponential_h200", "matter_checks_cpu",
+    "matter_localizations_h200", "matter_pairs_h200", "matter_peers_cpu",
+    "matter_phases_gamma_h200", "matter_phases_twist_h200", "matter_seeds_cpu",
+    "matter_solids_h200", "matter_time_steps_h200", "precision_cpu", "precision_h200",
+    "propagators_cpu", "qmc_cpu", "qmc_h200", "qmc_matter_full_h200",
+    "sweep_cpu", "sweep_h200", "tdse_peers_cpu", "two_centers_cpu", "two_centers_pulse_h200",
+}  # fmt: skip
+
+
+def problems(found: dict[str, Any]) -> list[str]:
+    """What a record lacks, in words."""
+    said = [
+        f"{key} must be {kind.__name__}"
+        for key, kind in FIELDS.items()
+        if not isinstance(found.get(key), kind)
+    ]
+    if said:
+        return said
+    extra = found.keys() - FIELDS.keys() - {"outcome"}
+    said += [f"{key} is no field of a record" for key in sorted(extra)]
+    if found["schema"] != records.SCHEMA:
+        said.append("the form is another one")
+    if not re.fullmatch(r"[0-9a-f]{40}", found["commit"]) or not found["clean"]:
+        said.append("the source must be a commit without changes")
+    if not re.fullmatch(r"[0-9a-f]{64}", found["source"]):
+        said.append("source must be a digest")
+    program = found["command"].split()[1:2]
+    if not found["command"].startswith("python ") or not (REPOSITORY / program[0]).is_file():
+        said.append("the command must name a program of ours")
+    if found["device"].get("platform") != "cpu" and not found["device"].get("driver"):
+        said.append("a GPU has a driver")
+    if not (found["measured"] or found["projected"]):
+        said.append("there must be rows")
+    if found["timings"].get("actions") and found["timings"]["repetitions"][0] < 2:
+        said.append("what is timed must be repeated")
+    absent = [name for name, version in found["versions"].items() if version == "absent"]
+    said += [f"{name} has no version" for name in absent]
+    return said
+
+
+def loaded(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
+def test_records_have_the_form(file):
+    found = loaded(file)
+    if file.stem in OLDER:
+        assert "schema" not in found, "made anew: take it off the list of older ones"
+        return
+    assert problems(found) == []
+
+
+@pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
+def test_records_come_from_the_source_they_name(file):
+    if file.stem in OLDER:
+        return
+    found = loaded(file)
+    known = subprocess.run(
+        ["git", "-C", str(REPOSITORY), "cat-file", "-e", found["commit"]], capture_output=True
+    )
+    if known.returncode:
+        pytest.skip("this copy of the repository does not reach back to that commit")
+    assert records.digest_of_commit(found["commit"]) == found["source"]
+
+
+def test_the_list_of_older_ones_holds_no_others():
+    assert {file.stem for file in RESULTS} >= OLDER
+
+
+def test_the_form_is_what_the_programs_write(tmp_path):
+    made = records.record("try", "Does it?", [{"ms": 1.0}], projected=[{"hours": 2.0}])
+    records.finish(made, str(tmp_path / "try.json"))
+    found = loaded(tmp_path / "try.json")
+    assert found.keys() == FIELDS.keys()
+    # Tests run with changes, and are no program of the benchmarks.
+    allowed = {
+        "the source must be a commit without changes",
+        "the command must name a program of ours",
+    }
+    assert set(problems(found)) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"commit": "abc"}, "commit without changes"),
+        ({"clean": False}, "commit without changes"),
+        ({"measured": []}, "there must be rows"),
+        ({"device": {"kind": "GPU", "platform": "gpu", "driver": None}}, "driver"),
+        ({"timings": {"actions": 1, "repetitions": [1, 1]}}, "repeated"),
+        ({"versions": {"pyqmc": "absent"}}, "pyqmc has no version"),
+        ({"rows": []}, "no field"),
+        ({"precision": None}, "precision must be str"),
+        ({"command": "python somewhere.py"}, "program of ours"),
+    ],
+)
+def test_what_breaks_the_form_is_said(change, sentence):
+    good = records.record("try", "Does it?", [{"ms": 1.0}]) | {
+        "commit": 40 * "a", "clean": True, "command": "python benchmarks/sweep.py --paper",
+    }  # fmt: skip
+    assert problems(good) == []
+    assert any(sentence in said for said in problems(good | change))
+
+
+def test_the_digest_of_a_commit_is_that_of_its_files():
+    """Only where this is a clone without changes; elsewhere files are not those of a commit."""
+    commit, clean = records.commit()
+    if not clean:
+        pytest.skip("files were changed since the last commit")
+    assert records.digest_of_commit(commit) == records.digest_of_files()
+
+
+def test_the_command_leaves_out_where_the_record_goes():
+    line = [str(BENCHMARKS / "sweep.py"), "--paper", "--json", "x.json", "--rounds", "2"]
+    assert records.command(line) == "python benchmarks/sweep.py --paper --rounds 2"
