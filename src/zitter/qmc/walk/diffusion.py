@@ -157,10 +157,13 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
     shape = vmc.walkers.log.shape
     energies = jnp.broadcast_to(trial[..., None], shape)
     each = jnp.zeros(shape), energies, jnp.zeros(shape, jnp.int32)
+    log_weights, energies, age = spread.placed(each, twisted=trial.ndim > 0)
     return State(
         vmc.walkers,
         vmc.key,
-        *spread.placed(each, twisted=trial.ndim > 0),
+        log_weights,
+        energies,
+        age,
         trial,
         jnp.zeros((*trial.shape, WINDOW)),
         no_counts(trial),
