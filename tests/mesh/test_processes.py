@@ -309,7 +309,8 @@ def test_levels_found_by_two_processes_are_those_of_one(tmp_path, solver, tol, l
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 1 and f"stopped at {limit.replace('=', ' = ')}" in errors, errors
     rest = run(tmp_path, "levels", "short", *method, "--extend")
-    assert len(rest.info["residual_history"]) == len(one.info["residual_history"])
+    if "iterations" in limit:  # a limit of updates cuts a round short, and the course is another
+        assert len(rest.info["residual_history"]) == len(one.info["residual_history"])
     check_levels(one, rest, tol)
 
 
