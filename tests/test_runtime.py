@@ -30,7 +30,7 @@ def in_new_process(code: str, **environment: str) -> str:
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env=os.environ | environment,
     )
     assert result.returncode == 0, result.stderr

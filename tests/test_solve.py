@@ -331,13 +331,15 @@ def test_step_error_is_the_true_error(name):
 def test_observables_carry_the_error_of_the_step(tmp_path):
     """Richardson's estimate of each number against a converged run, in tables and files as well."""
     H, psi, span, exact = converged("spectral")
-    watched = [zt.Norm(), zt.Dipole(), zt.Populations(n=2)]
+    watched = [zt.Norm(), zt.Dipole(), zt.Populations(n=2), zt.Density(every=2)]
     sol = zt.evolve(H, psi, span, 0.2, zt.SplitOperator(), watched, step_check=True)
     best = zt.evolve(H, psi, span, 0.02, zt.SplitOperator(4), watched)
     for name in ("dipole", "populations"):
         true = np.abs(sol.observables[name][-1] - best.observables[name][-1])
         stated = sol.step_errors[name]
         assert np.all(stated < 2 * true + 1e-9) and np.all(true < 2 * stated + 1e-9)
+    true = np.sum(np.abs(np.abs(sol.final) ** 2 - np.abs(best.final) ** 2))
+    assert 0.5 * true < np.sum(sol.step_errors["density"]) < 2 * true  # seldom, but at the end, too
     assert sol.step_errors["norm"] < 1e-12  # it splits, but stays unitary
 
     def staying(state):
@@ -349,7 +351,7 @@ def test_observables_carry_the_error_of_the_step(tmp_path):
     again = zt.load(tmp_path / "run.h5")
     np.testing.assert_array_equal(again.step_errors["populations"], sol.step_errors["populations"])
     assert again.step_error_of(staying) == pytest.approx(sol.step_error_of(staying), rel=1e-12)
-    assert set(again.observables) == {"norm", "dipole", "populations"}
+    assert set(again.observables) == {"norm", "dipole", "populations", "density"}
     assert again.numbers()["errors"]["dipole_step_error"].shape == sol.step_errors["dipole"].shape
     assert "error by the step" in sol.summary()
     with pytest.raises(zt.InputError, match="step_check: must have been on"):

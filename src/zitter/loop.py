@@ -21,7 +21,7 @@ import numpy as np
 from zitter import checks, processes, runtime
 from zitter import progress as progress_bar
 from zitter.checkpoints import Axis, Checkpoint, Piece, named_leaves
-from zitter.segments import most_records, record_shape, segment
+from zitter.segments import most_records, on_one_mesh, record_shape, segment
 from zitter.stopping import stop_signals
 
 
@@ -107,6 +107,7 @@ def drive(
         done, kept = 0, []
         if resume and checkpoint is not None:
             done, state, kept = _continued(checkpoint, state, names, rows, steps)
+        state = on_one_mesh(state)  # as a segment leaves it: one program serves all
         pieces, resumed_at, saved_at = len(kept), done, done if kept else None
         if done == 0 and visit is not None:
             unsaved.append(Piece({}, _stacked(visit(state, 0))))

@@ -31,13 +31,13 @@ T = TypeVar("T")
 VARIABLE = "ZITTER_PROCESS"
 HEARTBEAT = 20  # seconds without a sign of life after which a process counts as dead
 LOST = 3  # exit status of a process that has lost the others
-PORT = 47631  # of process 0 where nobody names one
+PORT, PORTS = 47631, 4096  # of process 0 where nobody names one: the first, and how many
 _LOSS = re.compile(r"(?i)gloo|nccl|connection|heartbeat|coordination|peer|barrier|deadline|socket")
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One process among `count`; process 0 listens at `address` (host:port)."""
+    """One process among `count`; process 0 listens at `address` (host:port), "" if unknown."""
 
     address: str
     count: int
@@ -68,19 +68,20 @@ def found(environment: Mapping[str, str] = os.environ) -> Place | None:
     """Where the environment puts this process, None where it is alone."""
     if environment.get(VARIABLE):
         place = parse(environment[VARIABLE])
-    elif "SLURM_STEP_NODELIST" in environment:
-        count = environment.get("SLURM_STEP_NUM_TASKS", environment.get("SLURM_NTASKS", "1"))
-        host = _first_host(environment["SLURM_STEP_NODELIST"])
-        # Jobs that share a node get ports of their own.
-        port = PORT + int(environment.get("SLURM_JOB_ID", "0")) % 4096
-        index, local = (int(environment.get(f"SLURM_{n}", "0")) for n in ("PROCID", "LOCALID"))
-        place = Place(f"{host}:{port}", int(count), index, local)
-    elif "OMPI_COMM_WORLD_SIZE" in environment:
+    elif "OMPI_COMM_WORLD_SIZE" in environment:  # before Slurm, which may have started its daemons
         size, rank, local = (
             int(environment.get(f"OMPI_COMM_WORLD_{n}", "0"))
             for n in ("SIZE", "RANK", "LOCAL_RANK")
         )
         place = Place(_open_mpi_address(environment, size), size, rank, local)
+    elif "SLURM_STEP_NODELIST" in environment:
+        count = environment.get("SLURM_STEP_NUM_TASKS", environment.get("SLURM_NTASKS", "1"))
+        host = _first_host(environment["SLURM_STEP_NODELIST"])
+        # Jobs and steps that share a node get ports of their own.
+        job, step = (int(environment.get(f"SLURM_{n}", "0")) for n in ("JOB_ID", "STEP_ID"))
+        port = PORT + (job + 97 * step) % PORTS
+        index, local = (int(environment.get(f"SLURM_{n}", "0")) for n in ("PROCID", "LOCALID"))
+        place = Place(f"{host}:{port}", int(count), index, local)
     else:
         return None
     return place if place.count > 1 else None
@@ -111,6 +112,12 @@ def join(place: Place, devices: int | None = None) -> None:
     """
     import jax
 
+    if not place.address:
+        raise checks.InputError(
+            VARIABLE,
+            f'must be given as "host:{PORT} COUNT INDEX" for each process, since this mpirun does '
+            "not say where the first one is",
+        )
     global _joined
     _joined = place
     if devices is not None:
@@ -259,15 +266,15 @@ def _first_host(nodes: str) -> str:
 
 
 def _open_mpi_address(environment: Mapping[str, str], size: int) -> str:
-    """Where Open MPI's own daemon is (version 4), or this node if all processes are here."""
-    port = PORT + sum(environment.get("OMPI_MCA_ess_base_jobid", "").encode()) % 4096
+    """Where Open MPI's own daemon is (version 4), this node if all processes are here, or the first
+    one that Slurm gave; nothing where nobody says.
+    """
+    job = environment.get("OMPI_MCA_ess_base_jobid") or environment.get("PMIX_NAMESPACE", "")
+    port = PORT + zlib.crc32(job.encode()) % PORTS
     match = re.search(r"tcp6?://\[?([^\],;:/]+)", environment.get("OMPI_MCA_orte_hnp_uri", ""))
     if match is not None:
         return f"{match[1]}:{port}"
     if environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
         return f"127.0.0.1:{port}"
-    raise checks.InputError(
-        VARIABLE,
-        f'must be given as "host:{PORT} COUNT INDEX" for each process, since this mpirun does not '
-        "say where the first one is",
-    )
+    host = _first_host(environment.get("SLURM_JOB_NODELIST", ""))
+    return f"{host}:{port}" if host else ""

@@ -13,6 +13,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from zitter import runtime
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 SHORT = 256  # records: an equilibration and the run after it should be one program
@@ -27,6 +30,24 @@ def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> A
     return jax.tree.map(
         lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), made, places
     )
+
+
+def on_one_mesh(state: Any) -> Any:
+    """What lies on one device beside arrays on the mesh, as copies on all of its devices.
+
+    That is where a segment leaves it; a segment that met both would be compiled for both.
+    """
+    mesh = runtime.settings().mesh
+    leaves = [x for x in jax.tree.leaves(state) if isinstance(x, jax.Array)]
+    if mesh is None or all(len(x.sharding.device_set) == 1 for x in leaves):
+        return state
+    everywhere = NamedSharding(mesh, PartitionSpec())
+
+    def copied(leaf: Any) -> Any:
+        alone = isinstance(leaf, jax.Array) and len(leaf.sharding.device_set) == 1
+        return runtime.placed(leaf, everywhere) if alone else leaf
+
+    return jax.tree.map(copied, state)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -70,6 +70,7 @@ def test_excited_states_of_any_parity(solver):
     exact = zt.eigenstates(H, 2, zt.LOBPCG(tol=1e-9))
     found = zt.eigenstates(H, 2, solver)
     assert found.states.shape == (2, *H.shape) and found.info["updates"] < 1000
+    assert np.all(found.residuals < 1.01 * solver.tol)
     np.testing.assert_allclose(found.energies, exact.energies, atol=1e-9)
 
 
@@ -100,6 +101,19 @@ def test_several_states_in_single_precision(n):
     finally:
         zt.configure(precision="double")
     exact = zt.eigenstates(oscillator(), n).energies
+    np.testing.assert_allclose(found.energies, exact, atol=2e-5)
+
+
+def test_a_start_far_above_the_ground_state_does_not_overflow():
+    """Counted from an energy of 30 hartree ψ grows 1.9-fold at each update where V is lowest."""
+    well = zt.Potential(expression="0.5*(x**2 + y**2) + 0.1*x**4")
+    H = zt.discretize(zt.Model([zt.Kinetic(order=2), well]), zt.Grid((32, 32), 0.35))
+    zt.configure(precision="single")
+    try:
+        found = zt.eigenstates(H, 1, zt.ImaginaryTime(dtau=0.02, tol=1e-4))
+    finally:
+        zt.configure(precision="double")
+    exact = zt.eigenstates(H, 1, zt.Direct()).energies
     np.testing.assert_allclose(found.energies, exact, atol=2e-5)
 
 

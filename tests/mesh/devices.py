@@ -25,25 +25,29 @@ COLLECTIVE = re.compile(
 )
 
 
+def simulated(devices: int) -> dict[str, str]:
+    """What the environment of a process with so many devices says."""
+    return {
+        "XLA_FLAGS": f"{ONE_ORDER} --xla_force_host_platform_device_count={devices}",
+        # Collectives that wait for one another need a thread for each device.
+        "NPROC": str(2 * devices),
+        "JAX_PLATFORMS": "cpu",
+        # Compiled without optimizations, as other tests are, collectives that do not depend on
+        # one another may run in another order on each device, and mix up what they send.
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "false",
+    }
+
+
 def run(program: str, devices: int, *arguments: Any) -> Any:
     """What `main(*arguments)` of a program returns."""
     call = f"from mesh import {program}, devices; devices.answer({program}.main)"
+    paths = [str(TESTS), str(TESTS / "qmc"), *sys.path]
     result = subprocess.run(
         [sys.executable, "-c", call, *map(json.dumps, arguments)],
         capture_output=True,
         text=True,
         timeout=900,
-        # Collectives that wait for one another need a thread for each device.
-        env=os.environ
-        | {
-            "XLA_FLAGS": f"{ONE_ORDER} --xla_force_host_platform_device_count={devices}",
-            "NPROC": str(2 * devices),
-            "JAX_PLATFORMS": "cpu",
-            # Compiled without optimizations, as other tests are, collectives that do not depend on
-            # one another may run in another order on each device, and mix up what they send.
-            "JAX_DISABLE_MOST_OPTIMIZATIONS": "false",
-            "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS / "qmc"), *sys.path]),
-        },
+        env=os.environ | simulated(devices) | {"PYTHONPATH": os.pathsep.join(paths)},
     )
     assert result.returncode == 0, result.stderr[-3000:]
     return json.loads(result.stdout.splitlines()[-1])

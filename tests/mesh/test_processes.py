@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from mesh.devices import simulated
 from zitter import checks, processes
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
@@ -210,17 +211,22 @@ CASES = {
 OTHERS = {"levels": (LEVELS, "space"), "jastrow": (JASTROW, "walkers")}
 
 
-def start(folder: Path, case: str, out: str, *options: Any) -> subprocess.Popen[str]:
+def start(
+    folder: Path, case: str, out: str, *options: Any, devices: int = 1
+) -> subprocess.Popen[str]:
+    """`zitter run`, whose process sees so many devices if it is alone."""
     text, _ = (CASES | OTHERS)[case]
     file = folder / f"{case}.toml"
     file.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "zitter", "run", file, "--out", folder / out, "--quiet"]
+    # Processes that compute together are told by the command how many devices they have.
+    alone = simulated(devices) if devices > 1 else {"JAX_PLATFORMS": "cpu"}
     return subprocess.Popen(
         [str(word) for word in (*command, *options)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | alone | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
 
@@ -230,8 +236,8 @@ def on(case: str, count: int) -> list[Any]:
     return [*mesh, "--processes", count] if count > 1 else []
 
 
-def run(folder: Path, case: str, out: str, *options: Any) -> Any:
-    process = start(folder, case, out, *options)
+def run(folder: Path, case: str, out: str, *options: Any, devices: int = 1) -> Any:
+    process = start(folder, case, out, *options, devices=devices)
     said, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert said == ""
@@ -340,7 +346,10 @@ def children(process: subprocess.Popen[str]) -> list[int]:
 @pytest.mark.multiprocess
 @pytest.mark.parametrize("case", ["grid", "gas"])
 def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, case):
-    """At random moments, most of them in a save, since every segment is saved."""
+    """At random moments, most of them in a save, since every segment is saved.
+
+    It goes on with one, two and four processes, and with four devices of one process.
+    """
     one = run(tmp_path, case, "one")
     chance = random.Random(0)
     for attempt in range(10):
@@ -358,10 +367,13 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
         assert process.returncode == 1
         assert "was ended by SIGKILL, so that the others were ended." in errors
         assert "--resume continues from there." in errors
-        for count in (1, 2, 4) if attempt == 0 else (1 << attempt % 3,):
-            again = f"{out}-on-{count}"
+        one_process = {"devices": 4}, on(case, 4)[:2]
+        ways = [({}, on(case, 1)), ({}, on(case, 2)), one_process]
+        for more, options in [*ways[:2], ({}, on(case, 4))] if not attempt else [ways[attempt % 3]]:
+            again = f"{out}-{len(os.listdir(tmp_path))}"
             shutil.copytree(tmp_path / out, tmp_path / again)
-            check_same(one, run(tmp_path, case, again, "--resume", *on(case, count)), case)
+            rest = run(tmp_path, case, again, "--resume", *options, **more)
+            check_same(one, rest, case)
 
 
 @pytest.mark.slow
@@ -400,21 +412,35 @@ def test_where_the_environment_puts_a_process():
     assert processes.found(slurm) == processes.Place("gpu003:47631", 16, 9, 1)
     assert processes.found(slurm | {"SLURM_STEP_NUM_TASKS": "1"}) is None
     assert processes.found({"SLURM_JOB_ID": "1", "SLURM_NTASKS": "8"}) is None  # a batch script
-    five = {f"OMPI_COMM_WORLD_{n}": v for n, v in (("SIZE", "4"), ("RANK", "3"))}
-    five |= {"OMPI_COMM_WORLD_LOCAL_RANK": "3", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"}
-    assert processes.found(five) == processes.Place("127.0.0.1:47631", 4, 3, 3)
-    four = five | {
-        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
-        "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911",
-    }
-    assert processes.found(four) == processes.Place("10.96.0.1:47631", 4, 3, 3)
-    with pytest.raises(checks.InputError, match=r"ZITTER_PROCESS: must be given as"):
-        processes.found(five | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
+    two = slurm | {"SLURM_STEP_ID": "1"}  # two steps of one job
+    assert processes.found(two) == processes.Place("gpu003:47728", 16, 9, 1)
     assert processes.found({"ZITTER_PROCESS": "node7:1234 8 5"}) == processes.Place(
         "node7:1234", 8, 5
     )
     with pytest.raises(checks.InputError, match=r'must be like "host:47631 COUNT INDEX"'):
         processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})
+
+
+def test_where_open_mpi_puts_a_process():
+    words = {"SIZE": "4", "RANK": "3", "LOCAL_RANK": "1", "LOCAL_SIZE": "2"}
+    many = {f"OMPI_COMM_WORLD_{name}": value for name, value in words.items()}
+    node = many | {"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}
+    assert processes.found(node) == processes.Place("127.0.0.1:47631", 4, 3, 1)
+    four = many | {"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911"}
+    assert processes.found(four) == processes.Place("10.96.0.1:47631", 4, 3, 1)
+    # Version 5 on many nodes: known within a job of Slurm, whose step is that of a daemon.
+    daemon = {"SLURM_STEP_NODELIST": "n2", "SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}
+    five = many | daemon | {"SLURM_JOB_NODELIST": "n[1-2]", "PMIX_NAMESPACE": "prterun-n1-77@1"}
+    found = processes.found(five)
+    assert found is not None and (found.count, found.index, found.local) == (4, 3, 1)
+    assert found.address.startswith("n1:") and found == processes.found(dict(five))
+    other = processes.found(five | {"PMIX_NAMESPACE": "prterun-n1-78@1"})
+    assert other is not None and other.address != found.address  # two jobs on one node
+    nowhere = processes.found(many)
+    assert nowhere is not None and nowhere.address == ""
+    assert processes.share(nowhere, range(8)) == range(6, 8)  # a sweep needs no address
+    with pytest.raises(checks.InputError, match=r"ZITTER_PROCESS: must be given as"):
+        processes.join(nowhere)
 
 
 def test_items_are_shared_by_processes_that_do_not_meet():

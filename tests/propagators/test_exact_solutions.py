@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import systems
 import zitter as zt
+from zitter.linalg.diagonal import Diagonal
 from zitter.propagators.base import ErrorSum
+from zitter.propagators.taylor import taylor_series
 
 COSTS = ("order", "real_products")
 CF4 = zt.CommutatorFree4()
@@ -68,6 +73,16 @@ def test_tolerance_is_kept_and_not_wasted(method, tol):
     assert system.error(system.run(propagator, steps)) < steps * tol + system.basis_error
     costs = [cost(method(t), system, steps) for t in (1e-3, tol)]
     assert costs[0] < costs[1]
+
+
+@pytest.mark.parametrize("order", [1, 4, 9])
+def test_taylor_is_the_series_up_to_its_order(order):
+    energies, tau = np.array([0.3, -1.2, 2.0]), 0.7
+    terms = [(-1j * tau * energies) ** n / math.factorial(n) for n in range(order + 1)]
+    H = Diagonal(energies, (3,))
+    total, last = taylor_series(H, jnp.ones(3, complex), tau, order)
+    np.testing.assert_allclose(total, sum(terms), rtol=1e-14)
+    np.testing.assert_allclose(last, terms[-1], rtol=1e-14)
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])

@@ -15,6 +15,7 @@ import scipy.sparse.linalg
 
 import zitter as zt
 from systems.kronecker import assembled
+from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.spinor import implicit
 from zitter.bases.spinor.levels import SpinorLevels, levels_of
 from zitter.linalg.bicgstab import bicgstab
@@ -215,3 +216,10 @@ def test_refusals():
         zt.evolve(grid, np.ones(31, complex), (0, 1), 0.1, zt.GaussCollocation())
     with pytest.raises(zt.InputError, match="points: must be one of 1, 3, 5, 7, but is 2"):
         zt.GaussCollocation(2)
+
+
+def test_many_steps_in_single_precision_are_warned_of():
+    """A line loses 1e-3 of the norm in 400 steps."""
+    H = zt.discretize(zt.Model([zt.Kinetic(order=4), zt.SoftCoulomb()]), zt.Grid(31, 0.5))
+    with pytest.warns(ConvergenceWarning, match="in single precision 4000 steps .* lose 1.1e-02"):
+        zt.solve.prepare(H, np.complex64, (0.0, 40.0), 0.01, zt.GaussCollocation())

@@ -1,4 +1,4 @@
-"""Plane waves with the symmetry of a crystal: silicon and zinc blende."""
+"""Plane waves with the symmetry of a crystal: silicon, zinc blende and slabs."""
 
 from __future__ import annotations
 
@@ -56,3 +56,35 @@ def test_waves_of_primitive_and_supercells(symbols, count, squares):
     assert larger[1].shape[0] == C.shape[0]
     both = np.concatenate([values(G, C, r), values(*larger, r)], axis=1)
     assert np.linalg.matrix_rank(both, tol=1e-8) == C.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("lift", "count"),
+    [
+        # p6mm of a flat honeycomb; buckled, three of its six rotations and half of its mirrors
+        # change what is above, and are left: p3m1.
+        (0.0, 12),
+        (0.9, 6),
+    ],
+)
+def test_waves_of_a_slab_have_the_symmetry_of_its_plane(lift, count):
+    a = 4.6
+    cell = Cell([[a, 0, 0], [-a / 2, a * 3**0.5 / 2, 0]])
+    middle = np.array([0.3, 0.1, 0.5])
+    other = middle + np.array([0, a / 3**0.5, lift])
+    nuclei = Nuclei([Nucleus(4, place.tolist(), "C") for place in (middle, other)])
+    ops = operations(cell, nuclei)
+    assert len(ops) == count
+    for R, t in ops:
+        np.testing.assert_allclose(R[2], [0, 0, 1], atol=1e-12)
+        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+        assert abs(t[2]) < 1e-12
+    G, C = symmetric_waves(cell, nuclei, 3)
+    np.testing.assert_array_equal(G[:, 2], 0)
+    found = np.unique(np.round(np.sum(G**2, axis=1) * (3**0.5 * a / (4 * np.pi)) ** 2, 6))
+    np.testing.assert_allclose(found, [1, 3, 4], atol=1e-5)
+    r = np.random.default_rng(0).uniform(0, a, (20, 3))
+    for R, t in ops:
+        np.testing.assert_allclose(values(G, C, r @ R.T + t), values(G, C, r), atol=1e-10)
+    # Of waves cos and sin of six vectors, p6mm leaves one function; p3m1 a second, odd one.
+    assert len(symmetric_waves(cell, nuclei, 1)[1]) == (1 if lift == 0 else 2)

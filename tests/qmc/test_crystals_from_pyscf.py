@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+
+import h5py
 import numpy as np
 import pytest
 from pyscf_files import NUMBERS, against_samples, agrees, chkfile
 
 import zitter as zt
 from zitter import checks
+from zitter.qmc.bridges import chkfiles, periodic, pyscf_records
 from zitter.qmc.bridges.calculation import filled
 from zitter.qmc.bridges.real_orbitals import Bloch, real_parts
+from zitter.reproduce import qmc_matter
 
+ORBITALS = qmc_matter.ORBITALS
 # Images of functions below 1e-8 are left out, here and in PySCF; near nodes Ψ feels more of it.
 CLOSE = 2e-5
 
@@ -73,6 +80,61 @@ def test_k_points_must_fill_the_supercell():
         "missing, in reciprocal lattice vectors: (0, 0.5, 0), (0.5, 0.5, 0)"
     )
     assert "(0.1, 0, 0)" in refused("hydrogen-2", supercell=[1, 1, 1], twist=[0.1, 0, 0])
+
+
+def changed(tmp_path, name, **arrays):
+    """A copy of a chkfile with other arrays."""
+    path = tmp_path / f"{name}.chk"
+    shutil.copy(chkfile(name), path)
+    with h5py.File(path, "r+") as file:
+        for key, values in arrays.items():
+            file[f"scf/{key}"][...] = values
+    return path
+
+
+def test_k_points_that_are_filled_unequally(tmp_path):
+    """As in metals: all of them hold the electrons, one alone has too many or too few."""
+    occupations = np.zeros((2, 10))
+    occupations[0, :2] = 2
+    path = changed(tmp_path, "hydrogen-2", mo_occ=occupations)
+    assert zt.qmc.from_pyscf(path).system.spins == (2, 2)
+    with pytest.raises(checks.InputError, match=r"the 2 electrons of the supercell, but .* hold 4"):
+        zt.qmc.from_pyscf(path, supercell=[1, 1, 1])
+
+
+def test_all_electrons_may_have_one_spin(tmp_path):
+    occupations = np.zeros((2, 2, 10))
+    occupations[0, :, :2] = 1
+    psi = zt.qmc.from_pyscf(changed(tmp_path, "hydrogen-uhf-twist", mo_occ=occupations))
+    assert psi.system.spins == (4, 0)
+
+
+@pytest.mark.parametrize("blips", [16, 0.5, -1e-3])
+def test_blips_are_a_grid_or_a_small_error(blips):
+    assert "blips: must be" in refused("hydrogen-2", blips=blips)
+
+
+def test_a_coarse_grid_of_blips_is_told():
+    with pytest.warns(UserWarning, match=r"blips is coarse: .* errors \d.*e-0[12] \(values\)"):
+        zt.qmc.from_pyscf(chkfile("hydrogen-2"), blips=(6, 8, 8))
+
+
+def test_slabs_that_reach_their_image_have_no_blips():
+    tables = chkfiles.tables(ORBITALS / "bn.chk")
+    slab = pyscf_records.calculation(tables, 1e-4)
+    bands = periodic.occupied(slab, periodic.folding_of(slab, [1, 1, 1], None))
+    coefficients = [bands[0][0].coefficients]
+
+    def sums(vectors):
+        return [
+            zt.qmc.BlochGaussians(slab.basis, v, np.zeros((1, 3)), coefficients)
+            for v in (vectors[:2], vectors)
+        ]
+
+    periodic._require_vacuum(slab, *sums(np.asarray(slab.vectors)))
+    near = np.asarray(slab.vectors) * np.array([1, 1, 0.3])
+    with pytest.raises(checks.InputError, match=r"blips: must not .* take a longer third vector"):
+        periodic._require_vacuum(dataclasses.replace(slab, vectors=near), *sums(near))
 
 
 def test_molecules_have_no_supercell():

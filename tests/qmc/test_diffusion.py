@@ -92,6 +92,45 @@ def test_the_effective_time_step_is_shorter_than_the_nominal_one():
     assert out.acceptance > 0.98
 
 
+def blocks_of_one_step(psi, timestep, trial, count, past=0.0, walkers=64):
+    """States and records of the first blocks, without any equilibration."""
+    first = variational.first_state(psi, walkers, seeded(0), jnp.float64)
+    state = diffusion.blank_state(first, jnp.asarray(trial))
+    states, records = [eqx.tree_at(lambda s: s.past, state, state.past.at[-2:].set(past))], []
+    context = diffusion.Context(
+        psi, jnp.asarray(timestep), jnp.asarray(1, jnp.int32), jnp.asarray(False), (), jnp.float64
+    )
+    for _ in range(count):
+        state, record = diffusion.step(context, states[-1])
+        states.append(state)
+        records.append(record)
+    assert states[-1].counts.combs == 0
+    return states, records
+
+
+def test_weights_are_those_of_the_local_energies():
+    """w' = w e^{−τ((E + E')/2 − E_T)} over its mean, and the mean weights of the past count."""
+    psi, trial, past = SlaterJastrow(Trap(frequency=1.0, width=0.95)), 1.45, 0.03
+    states, records = blocks_of_one_step(psi, 0.02, trial, 2, past)
+    grown = [past, past]
+    for before, after, record in zip(states, states[1:], records, strict=False):
+        mean = 0.5 * (before.energies + after.energies)
+        logs = before.log_weights - record["effective_timestep"] * (mean - trial)
+        growth = float(np.log(np.mean(np.exp(logs))))
+        np.testing.assert_allclose(after.log_weights, logs - growth, rtol=0, atol=1e-13)
+        assert record["log_weight"] == pytest.approx(sum(grown) + growth, abs=1e-13)
+        grown.append(growth)
+        np.testing.assert_allclose(after.past[-len(grown) :], grown, atol=1e-13)
+    assert abs(grown[-1]) > 1e-4  # there was something to see
+
+
+def test_no_walker_crosses_a_node():
+    psi = SlaterJastrow(ElectronGas(14, 1.0), [U(order=4)])
+    states, _ = blocks_of_one_step(psi, 0.05, 6.0, 3)
+    assert states[-1].counts.crossed > 0  # some tried
+    np.testing.assert_array_equal(states[-1].walkers.phase, states[0].walkers.phase)
+
+
 @pytest.mark.parametrize("frozen", [pytest.param(1, marks=pytest.mark.slow), 8])
 def test_stuck_walkers_are_replaced_at_once(monkeypatch, frozen):
     """Without variance all weights stay 1, so that only the stuck walkers call for the comb."""

@@ -116,6 +116,42 @@ def test_average_of_runs():
     assert "average of 2 runs" in shared.summary()
 
 
+def test_averages_keep_what_was_noted():
+    large, stuck = (
+        "the time step is too large for this energy to be used",
+        "3 walkers had not moved",
+    )
+    runs = [samples(seed=seed) for seed in range(3)]
+    for run, notes in zip(runs, ([large], [], [large, stuck]), strict=True):
+        run.info["notes"] = notes
+    mean = average_runs(runs)
+    assert mean.notes[1:] == [f"runs 1, 3: {large}", f"run 3: {stuck}"]
+    assert f"note: run 3: {stuck}" in mean.summary()
+    # What is said about the error bar of a run is not about that of the average.
+    short = [samples(blocks=3), samples(seed=1, blocks=3)]
+    assert all("rests on" in run.notes[0] for run in short)
+    assert len([note for note in average_runs(short).notes if "rests on" in note]) == 1
+
+
+def test_averages_keep_the_scatter_of_groups():
+    noise = np.random.default_rng(5).normal(size=(2, 16))
+    runs = [
+        dataclasses.replace(samples(seed=i, blocks=20), scatter={"energy": 0.01 * row})
+        for i, row in enumerate(noise - noise.mean(axis=1, keepdims=True))
+    ]
+    mean = average_runs(runs, weights=[3, 1])
+    residuals = 0.75 * runs[0].scatter["energy"] + 0.25 * runs[1].scatter["energy"]
+    np.testing.assert_allclose(mean.scatter["energy"], residuals, rtol=1e-12)
+    assert mean.estimate().groups == 16
+    # A run that settled later leaves 10 of 20 blocks to the average, and √2 of the scatter.
+    later = average_runs([runs[0], dataclasses.replace(runs[1], start=10)], weights=[1, 0])
+    np.testing.assert_allclose(
+        later.scatter["energy"], math.sqrt(2) * runs[0].scatter["energy"], rtol=1e-12
+    )
+    fewer = dataclasses.replace(runs[1], scatter={"energy": np.ones(8)})
+    assert average_runs([runs[0], fewer]).scatter == {}
+
+
 def test_runs_that_do_not_fit():
     a, b = samples(), samples(blocks=32)
     with pytest.raises(checks.InputError, match=r"runs\.1: must have the blocks"):

@@ -99,3 +99,9 @@ def test_pseudopotentials_must_agree():
     assert 'but is "none"' in refused(trexio_file("co"), pseudopotentials="none")
     assert 'must be "none"' in refused(trexio_file("lithium-uhf"), pseudopotentials="ccecp")
     assert zt.qmc.from_trexio(trexio_file("co"), pseudopotentials="ccecp").system.spins == (5, 5)
+
+
+def test_sets_of_pseudopotentials_are_compared_where_the_file_names_none():
+    assert zt.qmc.from_trexio(trexio_file("co"), pseudopotentials="ccecp").system.electrons == 10
+    assert "must be that of the orbitals for" in refused(trexio_file("co"), pseudopotentials="bfd")
+    assert "must be one of" in refused(trexio_file("co"), pseudopotentials="foo")

@@ -12,8 +12,8 @@ import pytest
 from jastrow_systems import NUCLEI, SYSTEMS, molecule, places, random_jastrow, solid
 from walker_programs import begin, scattered
 
-from zitter import checks
-from zitter.qmc import Chi, ElectronGas, Electrons, F, Nodeless, Nucleus, Q, SlaterJastrow, U
+from zitter import checks, io
+from zitter.qmc import Chi, ElectronGas, Electrons, F, H, Nodeless, Nucleus, Q, SlaterJastrow, U
 from zitter.qmc.jastrow import Jastrow, Move, Moves
 from zitter.qmc.jastrow.f_constraints import free_tensors
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
@@ -194,6 +194,36 @@ def test_parameters_and_cutoffs_survive_a_file(tmp_path, hydrogen):
     other = hydrogen.with_parameters(jnp.ones_like(hydrogen.parameters))
     loaded = other.load_parameters(tmp_path / "jastrow.h5")
     np.testing.assert_array_equal(loaded.parameters, hydrogen.parameters)
+
+
+def test_parameters_belong_to_their_cutoffs(tmp_path):
+    def pair(*cutoffs):
+        u, chi, f, h = cutoffs
+        terms = [U(3, cutoff=u), Chi(3, cutoff=chi), F(2, 2, cutoff=f), H(2, cutoff=h)]
+        return Jastrow(molecule(), terms)
+
+    file, fixed = tmp_path / "jastrow.h5", pair(5.0, 4.0, 3.0, 2.0)
+    stored = fixed.stored_parameters()
+    io.write(file, io.Dataset(stored, {"kind": "jastrow"}))
+    np.testing.assert_array_equal(fixed.load_parameters(file).parameters, fixed.parameters)
+    for index, name in enumerate(("0_u", "1_chi", "2_f", "3_h")):
+        cutoffs = [5.0, 4.0, 3.0, 2.0]
+        cutoffs[index] += 0.5
+        sentence = (
+            rf"file: must be for jastrow_{name}_cutoff = {cutoffs[index]:g} bohr, but .*jastrow.h5 "
+            rf"is for {cutoffs[index] - 0.5:g} bohr"
+        )
+        with pytest.raises(checks.InputError, match=sentence):
+            pair(*cutoffs).load_parameters(file)
+    # Cutoffs that are parameters are taken from the file, too.
+    free: Any = pair(None, 4.0, None, 2.0).load_parameters(file)
+    assert [float(term.length) for term in free.terms] == [5.0, 4.0, 3.0, 2.0]
+    # Files of earlier versions have no fixed ones.
+    kept = {k: v for k, v in stored.items() if not k.endswith("cutoff")}
+    assert len(kept) == 4
+    io.write(tmp_path / "old.h5", io.Dataset(kept, {"kind": "jastrow"}))
+    other = pair(6.0, 4.0, 3.0, 2.0).load_parameters(tmp_path / "old.h5")
+    np.testing.assert_array_equal(other.parameters, fixed.parameters)
 
 
 @pytest.mark.parametrize(

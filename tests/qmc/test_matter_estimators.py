@@ -293,6 +293,11 @@ def test_what_a_density_missed_is_in_tables_and_averages():
     assert numbers["density_outside_error"] == pytest.approx(float(found["outside_error"]))
     stored = measured_parts.variables({"density": found})["density__outside"]
     assert (stored.dims, stored.units) == ((), "1")
+    # Weights add up to the electrons but for rounding.
+    whole = np.stack([2 * counts[0] * (1 + 1e-15), 2 * counts[0] * (1 - 2e-15)])
+    assert np.all(2 - whole.reshape(2, -1).sum(axis=1) != 0)
+    whole = density.finalize(whole, np.ones(2))
+    assert float(whole["outside"]) == float(whole["outside_error"]) == 0
     # A grid that fills its cell misses nothing, and says nothing.
     assert "outside" not in Density(2).prepare(ElectronGas(2, 1.0)).finalize(counts, np.ones(4))
 

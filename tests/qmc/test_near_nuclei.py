@@ -58,6 +58,22 @@ def test_electrons_near_bare_nuclei_keep_their_distribution(dynamics, kind, ofte
     assert accepted.mean() > often
 
 
+@pytest.mark.parametrize("z", [0.05, 0.3, 1.5])
+def test_the_density_of_proposals_is_one_altogether(z):
+    """The electron at z above the nucleus, drawn to it: diffusion, and moves around the nucleus."""
+    dynamics = NuclearDriftDiffusion(jnp.asarray(0.05), jnp.asarray([2.0]), jnp.zeros((1, 3)), None)
+    aim = dynamics._aim(jnp.asarray([0.0, 0.0, z]), jnp.asarray([0.3, 0.0, -2.0]))
+    assert 1e-12 < aim.across < 0.6
+    (x, wx), (y, wy) = (np.polynomial.legendre.leggauss(n) for n in (160, 80))
+    r, azimuth = 3 * (x + 1), np.pi * (np.arange(16) + 0.5) / 8
+    R, C, A = np.meshgrid(r, y, azimuth, indexing="ij")
+    side = R * np.sqrt(1 - C**2)
+    new = jnp.asarray(np.stack([side * np.cos(A), side * np.sin(A), R * C]))
+    density = jnp.exp(jax.vmap(lambda n: dynamics._log_density(aim, n), -1)(new.reshape(3, -1)))
+    weights = np.einsum("r,c,a->rca", 3 * wx * r**2, wy, np.full(16, np.pi / 8))
+    assert float(weights.ravel() @ density) == pytest.approx(1, abs=1e-5)
+
+
 def test_gases_and_pseudo_atoms_have_no_bare_nuclei():
     for system in (ElectronGas(2, 1.0), Electrons((1, 0), [Nucleus(pseudopotential=SOFT)])):
         assert not isinstance(drift_diffusion(system, 0.01), NuclearDriftDiffusion)

@@ -154,8 +154,32 @@ def test_a_variance_that_fell_while_the_energy_rose_is_doubtful(gaussian):
         verdicts.Iteration(np.array([a]), 0.75 * (a + 1 / a), 0.01, variance, 0.01)
         for a, variance in ((0.8, 1.0), (0.2, 0.5))
     )
-    best, verdict = verdicts.decided(VarianceMinimization(), low, high, 1, 0, Gain(0.5, 0.01))
+    method, units = VarianceMinimization(), (1, "hartree")
+    best, verdict = verdicts.decided(method, low, high, 1, 0, Gain(0.5, 0.01), units)
     assert best == 1 and verdict.startswith("doubtful: the energy rose by 2.36")
+
+
+def test_verdicts_weigh_energies_of_the_whole_system():
+    """The energy of 54 electrons falls by 0.5, and σ grows from 1.0 to 1.6: E + 0.02σ falls by
+    0.488."""
+    units = ElectronGas(54, 1.0).units
+    first, last = (
+        verdicts.Iteration(np.zeros(1), energy / 54, 0.01 / 54, sigma**2, 0.01)
+        for energy, sigma in ((0.5, 1.0), (0.0, 1.6))
+    )
+    found = verdicts.gained(LinearMethod(), first, last, 54)
+    assert found.value == pytest.approx(0.5 - 0.02 * 0.6, rel=1e-12)
+    # 0.01 of each energy; the noise of σ adds 0.02 · 0.01/2σ.
+    assert found.error == pytest.approx(np.hypot(0.0101, 0.0100625), rel=1e-3)
+    best, verdict = verdicts.decided(LinearMethod(), first, last, 3, 0, Gain(0.54, 0.054), units)
+    assert best == 3
+    assert verdict.startswith("still improving: the last step gained 0.0100(10) hartree per elect")
+    back, verdict = verdicts.decided(LinearMethod(), last, first, 3, 0, Gain(0.54, 0.054), units)
+    assert back == 0 and verdict.startswith("failed")
+    method = VarianceMinimization()
+    calm = dataclasses.replace(last, variance=0.5)
+    _, verdict = verdicts.decided(method, first, calm, 3, 0, Gain(0.54, 0.054), units)
+    assert "gained 0.540(54) hartree²;" in verdict
 
 
 class Gaussian(PlainWavefunction):

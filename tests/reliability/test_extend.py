@@ -36,6 +36,34 @@ def test_a_run_is_extended(kind, tmp_path, capsys):
     assert same(run.numbers(), whole.numbers())
 
 
+def test_records_stay_as_far_apart(tmp_path, capsys):
+    """From 1000 steps to 2500, of which a run at once would record every second one."""
+    few = ("--set", "evolve.t=[0, 100]", "--set", "evolve.dt=0.1")
+    case = Run("evolve", tmp_path / "run")
+    case.command()
+    text = (case.folder / "case.toml").read_text().replace("save_every = 2\n", "")
+    (case.folder / "case.toml").write_text(text)
+    assert case.status(*few, "--keep-checkpoint") == 0
+    many = ("--set", "evolve.t=[0, 250]", "--set", "evolve.dt=0.1")
+    watched = Watched()
+    with put(Killing(3)), pytest.raises(Killed):
+        case.status("--extend", *many)
+    with put(watched):
+        assert case.status("--extend", *many) == 0, capsys.readouterr().err
+    numbers = case.numbers()
+    assert len(numbers["time"]) == 2501
+    whole = Run("evolve", tmp_path / "whole")
+    assert whole.status(*many, "--set", "evolve.save_every=1") == 0
+    assert same(numbers, whole.numbers())
+
+
+def test_another_step_is_another_run(tmp_path, capsys):
+    run = Run("evolve", tmp_path)
+    assert run.status("--keep-checkpoint") == 0
+    assert run.status("--extend", "--set", "evolve.dt=0.0625") == 2
+    assert 'begin a new run at its end, initial.type = "Stored"' in capsys.readouterr().err
+
+
 def test_a_killed_extension_goes_on(tmp_path, capsys):
     whole = Run("vmc", tmp_path / "whole")
     assert whole.status("--set", "vmc.blocks=30") == 0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.integrate
 
 import zitter as zt
 from systems import hydrogen
 from zitter import spectra
+from zitter.spectra.angular import spherical_harmonic
 from zitter.spectra.continuum import wkb_wave_number
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
@@ -152,6 +155,37 @@ def test_bound_populations(states, final):
     assert (l[0], energies[0]) == (0, pytest.approx(-0.5, abs=1e-8))
     assert populations.sum() + spectra.ionization_yield(states, final) == pytest.approx(1.0)
     assert energies.max() < 0
+
+
+def test_flux_of_a_packet_that_light_carries_along():
+    """ψ(r, t) = g(r − α(t), t) with a free Gaussian g and α = ∫A dt: whatever A is, what passes a
+    sphere has the momenta of g, d²P/dE dΩ = k (s²/π)^{3/2} e^{−s²k²}.
+    """
+    radius, s, l_max = 8.0, 0.7, 12
+    basis = zt.SphericalBasis(zt.RadialBSplines(12, 7, 20.0, "graded", first=0.5), l_max)
+    pulse = zt.SineSquared(cycles=2, frequency=0.6, intensity="3e14 W/cm^2")
+    times = np.linspace(0.0, 400.0, 16001)
+    potential = np.asarray(pulse.vector_potential(times))
+    path = scipy.integrate.cumulative_trapezoid(potential, times, initial=0.0)
+    assert np.max(np.abs(path)) > 0.3
+    x, w = np.polynomial.legendre.leggauss(32)
+    spread = s**2 + 1j * times[:, None]
+    distance = radius**2 - 2 * radius * path[:, None] * x + path[:, None] ** 2
+    psi = (s**2 / np.pi) ** 0.75 * spread**-1.5 * np.exp(-distance / (2 * spread))
+    slope = psi - radius * (radius - path[:, None] * x) / spread * psi
+    harmonics = np.stack([spherical_harmonic(l, 0, np.arccos(x)) for l in range(l_max + 1)])
+    onto = 2 * np.pi * (w * harmonics).T
+    surface = np.stack([radius * psi @ onto, slope @ onto], axis=-1)
+    made = SimpleNamespace(
+        observables={"surface": surface}, times_of=lambda name: times, info={"surface_radius": 8.0}
+    )
+    energies, angles = np.array([0.8, 1.5, 2.5]), np.linspace(0, np.pi, 7)
+    found = spectra.flux_spectrum(made, basis, pulse, radius, energies, angles)
+    k = np.sqrt(2 * energies)
+    exact = k * (s**2 / np.pi) ** 1.5 * np.exp(-(s**2) * k**2)
+    np.testing.assert_allclose(
+        found.density, np.outer(exact, np.ones(7)), rtol=2e-3
+    )  # what passes later
 
 
 @pytest.mark.slow

@@ -54,6 +54,8 @@ class Case(abc.ABC):
     title: str
     # Keywords of its verbs that are not the file's business.
     not_in_files: ClassVar[frozenset[str]]
+    # What to do instead of extending a run with something else that differs.
+    instead: ClassVar[str] = ""
     # Names of what a run may leave beside its result.
     parts: ClassVar[tuple[str, ...]] = ()
 
@@ -115,6 +117,9 @@ class Case(abc.ABC):
         """What must be the same for a run to be continued: all but labels and the mesh."""
         table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
         return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
+
+    def follow(self, checkpoint: Path) -> None:  # noqa: B027
+        """Take on what the run in this checkpoint chose itself, where the file does not say."""
 
     def course_fingerprint(self) -> str:
         """What must be the same for a run to be extended: all but how far it goes."""

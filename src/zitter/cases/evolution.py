@@ -8,6 +8,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -47,6 +48,8 @@ class Evolution(Physics):
     not_in_files: ClassVar[frozenset[str]] = frozenset(
         {"H", "psi0", "progress", "checkpoint", "resume"}
     )
+
+    instead: ClassVar[str] = '; with another dt begin a new run at its end, initial.type = "Stored"'
 
     initial: InitialState
     plan: solve.Plan | None = None
@@ -134,18 +137,30 @@ class Evolution(Physics):
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
+        about = {"known": known, "save_every": self._ready()[1].context.save_every}
         if processes.first():
-            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, {"known": known}))
+            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, about))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:
         kept = job.checkpoint / "initial.h5"
         if not kept.exists():  # it was stopped before its first step
             return self.run(job)
+        self.follow(job.checkpoint)
         stored = io.read(kept)
         known = json.loads(stored.attributes["known"])
         job.begin()
         return self._carried(job, stored.variables["psi"].data, known, resume=True)
+
+    def follow(self, checkpoint: Path) -> None:
+        """Records as far apart as before: how far by default depends on the number of steps."""
+        kept = checkpoint / "initial.h5"
+        if "save_every" in self.options or not kept.exists():
+            return
+        before = io.read(kept).attributes.get("save_every")
+        if before is not None and int(before) != self._ready()[1].context.save_every:
+            self.options["save_every"] = int(before)
+            self.check(estimating=False)
 
     def course_fingerprint(self) -> str:
         """It may end later, with steps (but for rounding) and records as they were."""

@@ -85,12 +85,13 @@ class Folder:
     def continues(self) -> bool:
         """Whether a run that was begun here goes on; it must be the same."""
         if self.extend:
+            self.case.follow(self.checkpoint)
             if self._begun()[1] != self.case.course_fingerprint():
                 raise checks.InputError(
                     "--extend",
                     f"must change nothing but how far the run in {self.path} goes (blocks, "
                     "iterations, the end of the time by whole steps with save_every as it was), "
-                    "but more is different",
+                    f"but more is different{self.case.instead}",
                 )
             return True
         if self.resume and self._fingerprint.exists():

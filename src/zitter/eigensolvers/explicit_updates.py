@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator
@@ -43,6 +44,14 @@ class Update(eqx.Module):
         # Early energies may be far off; g has to stay positive where the potential is deepest.
         shift = jnp.minimum(shift, jnp.min(self.potential) + 1 / self.dtau)
         return 1 / (2 + self.dtau * (self.potential - shift))
+
+    def before_overflow(self, shift: float) -> int:
+        """The even number of updates after which no number is too large, by b where V is lowest."""
+        lowest, dtau = float(jnp.min(self.potential)), float(self.dtau)
+        depth = dtau * (min(shift, lowest + 1 / dtau) - lowest)
+        growth = np.log((2 + depth) / (2 - depth)) if depth > 0 else 0.0
+        most = 0.4 * float(np.log(jnp.finfo(self.potential.dtype).max))
+        return max(2, 2 * int(most / max(2 * growth, 1e-6)))
 
     def apply(self, psi: jax.Array, shift: jax.Array, updates: Any) -> jax.Array:
         """An even number of updates of one state."""

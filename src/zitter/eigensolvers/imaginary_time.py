@@ -213,7 +213,8 @@ class ImaginaryTime(Eigensolver):
                 raise self._not_converged(change, now.residuals[:n], tol)
             before = now.energies
             shifts = energies if self.shift else jnp.zeros_like(energies)
-            updates = min(self.check_every, _most_updates(now, dtau), self.max_updates - done)
+            bounded = min(_most_updates(now, dtau), update.before_overflow(float(shifts[0])))
+            updates = min(self.check_every, bounded, self.max_updates - done)
             updates += updates % 2
             block = advance(update, block, shifts, updates)
             done, taken = done + updates, taken + 1

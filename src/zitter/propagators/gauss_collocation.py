@@ -16,6 +16,7 @@ and everything else, V, by BiCGSTAB, from a guess that continues the polynomial 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.linalg.base import Solver, real_like
 from zitter.linalg.bicgstab import bicgstab
 from zitter.linalg.resolvents import Resolvents
@@ -37,6 +40,8 @@ from zitter.propagators.implicit import (
     refuse_growing_light,
     separated,
 )
+
+WORTH_A_WARNING = 1e-3  # of the norm, lost by rounding
 
 
 class Memory(eqx.Module):
@@ -76,6 +81,7 @@ class GaussCollocation(Propagator):
 
     def prepare(self, H, t, dt):
         refuse_growing_light(H)
+        _warn_of_rounding(H, (t[1] - t[0]) / dt)
         found = separated("GaussCollocation", H, t)
         return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
 
@@ -143,6 +149,19 @@ class GaussCollocation(Propagator):
         # Each product shrinks the error by ‖τAV‖ or more. Mostly by far more: steps are tried.
         size = float(np.linalg.norm(rule_of(self.points).matrix, 2))
         return failure(self, H, span, state, float(dt), self.tol, most, size)
+
+
+def _warn_of_rounding(H: Hamiltonian, steps: float) -> None:
+    """Stages count with weights of both signs, and each step is wrong by some twenty eps."""
+    lost = 23 * float(jnp.finfo(H.fixed.dtype).eps) * steps
+    if lost > WORTH_A_WARNING:
+        warnings.warn(
+            f"in single precision {steps:.0f} steps of GaussCollocation may lose {lost:.1e} of the "
+            "norm by rounding: take double precision, larger steps with more points, or "
+            "CrankNicolson",
+            ConvergenceWarning,
+            stacklevel=caller(),
+        )
 
 
 class Rule(eqx.Module):

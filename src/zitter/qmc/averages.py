@@ -17,7 +17,8 @@ def average_runs(runs: Sequence[Samples], weights: Sequence[float] = ()) -> Samp
 
     Energies, their parts and estimators are averages with `weights`, equal ones unless given; the
     scatter of blocks is kept, so that the error is that of the average. Runs must have as many
-    blocks; the first ones are dropped where a run had not settled.
+    blocks; the first ones are dropped where a run had not settled. What was noted about a run is
+    kept with its number, counted from 1.
     """
     checks.listed("runs", runs, Samples)
     if not runs:
@@ -48,10 +49,40 @@ def average_runs(runs: Sequence[Samples], weights: Sequence[float] = ()) -> Samp
     }
     estimators = {name: _combined(name, runs, share) for name in first.estimators}
     shown = ", ".join(with_error(run.energy, run.energy_error) for run in runs)
-    info = first.info | {"notes": [f"average of {len(runs)} runs with the energies {shown}"]}
+    told = f"average of {len(runs)} runs with the energies {shown}"
+    info = first.info | {"notes": [told, *_notes(runs)]}
     info.pop("twists", None)
     blocks = np.ones(len(first.weights))
-    return Samples(traces, blocks, start, first.units, info, estimators, divisor=first.divisor)
+    scatter = _scatter(runs, share, start)
+    return Samples(
+        traces, blocks, start, first.units, info, estimators, None, "", first.divisor, scatter
+    )
+
+
+def _notes(runs: Sequence[Samples]) -> list[str]:
+    """What was noted about each run but its error bar, since the average has one of its own."""
+    owners: dict[str, list[str]] = {}
+    for number, run in enumerate(runs, 1):
+        own = run.estimate().note
+        for note in run.notes:
+            if note != own:
+                owners.setdefault(note, []).append(str(number))
+    return [
+        f"run{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}: {note}"
+        for note, numbers in owners.items()
+    ]
+
+
+def _scatter(runs: Sequence[Samples], share: np.ndarray, start: int) -> dict[str, np.ndarray]:
+    """What groups of walkers add to the deviation of the average, where runs have as many."""
+    found = {}
+    for name in runs[0].scatter:
+        each = [run.scatter.get(name, np.zeros(0)) for run in runs]
+        if len({len(residuals) for residuals in each}) == 1:
+            # A run that was settled earlier had more blocks than the average takes of it.
+            shorter = [(len(run.weights) - run.start) / (len(run.weights) - start) for run in runs]
+            found[name] = (share * np.sqrt(shorter)) @ np.stack(each)
+    return found
 
 
 def _combined(name: str, runs: Sequence[Samples], share: np.ndarray) -> dict[str, np.ndarray]:

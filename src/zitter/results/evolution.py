@@ -35,8 +35,8 @@ class Solution(Result):
 
     `info` holds what the numbers are worth and how they were made: method, steps, norm loss, error
     estimate, wall time, device, precision. `basis` and `model` are what the run was about, also
-    after loading. Where the step was checked, `step_errors[name]` is the error of the last value of
-    an observable by the step size, and `twice` the final state of the run with twice the step.
+    after loading. Where the step was checked, `step_errors[name]` is the error by the step size of
+    an observable at the end, and `twice` the final state of the run with twice the step.
     """
 
     kind: ClassVar[str] = "evolution"

@@ -83,7 +83,8 @@ def _of_object(source: Any) -> Tables:
             f"but is {checks.with_article(type(source).__name__)}",
         )
     reference = getattr(source, "_scf", None)
-    if reference is not None and getattr(source, "ncas", None) is None:
+    is_field = getattr(source, "undo_newton", None) is not None  # of second order, all the same
+    if reference is not None and getattr(source, "ncas", None) is None and not is_field:
         raise checks.InputError(
             "file",
             f"must be a mean field or CASSCF, but is {checks.with_article(type(source).__name__)}, "
@@ -143,6 +144,11 @@ def _active(name: str, group: dict[str, Any]) -> ActiveSpace | None:
     if isinstance(ci, list | tuple) or np.ndim(ci) != 2:
         raise checks.InputError(
             "file", "must hold one CI vector of a CASSCF with determinants of both spins"
+        )
+    if np.ndim(group["ncore"]):
+        raise checks.InputError(
+            "file",
+            f"must have the same orbitals for both spins, but {name} has others: CASSCF would do",
         )
     electrons = group["nelecas"]
     up, down = (int(n) for n in np.ravel(electrons))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
@@ -16,6 +18,8 @@ from zitter.qmc.orbitals import BlochGaussians, Orbitals, RealParts, to_blips
 from zitter.qmc.systems import Crystal, Nucleus
 
 DEGENERATE = 1e-4  # hartree
+WORST = 0.1  # error of values that may be asked of blips
+POOR = 1e-2  # error of values above which blips are warned of
 
 
 def folding_of(calculation: Calculation, supercell: Any, twist: Any) -> Folding:
@@ -103,14 +107,47 @@ def _bloch(calculation: Calculation, listed: Sequence[Bloch | Parts], blips: Any
     reciprocal = 2 * np.pi * np.linalg.inv(vectors).T
     listed = [one for one in listed if one.coefficients.shape[1]]
     k = np.asarray([wrapped(one.fractions) @ reciprocal for one in listed])
-    # Blips repeat a slab along its third vector as well: far from it orbitals have vanished.
-    lattice = vectors[:2] if calculation.slab and blips is None else vectors
-    found = BlochGaussians(calculation.basis, lattice, k, [one.coefficients for one in listed])
+    coefficients = [one.coefficients for one in listed]
+    slab = calculation.slab
+    found = BlochGaussians(calculation.basis, vectors[:2] if slab else vectors, k, coefficients)
     if blips is None:
         return found
+    if slab:  # blips repeat along the third vector as well
+        repeated = BlochGaussians(calculation.basis, vectors, k, coefficients)
+        _require_vacuum(calculation, found, repeated)
+        found = repeated
     if isinstance(blips, list | tuple):
-        return to_blips(found, vectors, found.k, grid=blips).blips
-    return to_blips(found, vectors, found.k, error=blips).blips
+        made = to_blips(found, vectors, found.k, grid=blips)
+    elif isinstance(blips, int) or not float(checks.positive("blips", blips)) < WORST:
+        raise checks.InputError(
+            "blips",
+            f"must be three numbers of points, or an error below {WORST:g}, but is {blips!r}",
+        )
+    else:
+        made = to_blips(found, vectors, found.k, error=blips)
+    if made.value_error > POOR:
+        warnings.warn(f"the grid of blips is coarse: {made.summary()}", stacklevel=5)
+    return made.blips
+
+
+def _require_vacuum(
+    calculation: Calculation, slab: BlochGaussians, repeated: BlochGaussians
+) -> None:
+    """Half-way to its image a slab's orbitals must have vanished, since blips have both."""
+    vectors, fractions = np.asarray(calculation.vectors), np.random.default_rng(0).random((200, 3))
+    inverse = np.linalg.inv(vectors)
+    middle = np.mean([np.asarray(n.position) @ inverse for n in calculation.nuclei], axis=0)[2]
+    fractions[:, 2] += middle - 0.5
+    r = jnp.asarray((fractions @ vectors).T)
+    one, other = np.asarray(slab.values(r)), np.asarray(repeated.values(r))
+    apart = np.max(np.abs(other - one)) / math.sqrt(np.mean(np.abs(one) ** 2))
+    if apart > POOR:
+        raise checks.InputError(
+            "blips",
+            "must not be asked for where orbitals of a slab reach its image along the third "
+            f"vector, but there they change by {apart:.1g} of their mean size: take a longer third "
+            "vector for the calculation, or do without blips",
+        )
 
 
 def _warn_of_open_shells(

@@ -6,9 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+
 from zitter import checks
 from zitter.qmc.bridges.calculation import Calculation
 from zitter.qmc.bridges.gaussian_potentials import set_name
+from zitter.qmc.bridges.potential_sets import SETS, pseudopotential
 from zitter.qmc.systems.nuclei import Nucleus
 from zitter.qmc.systems.pseudopotentials import Pseudopotential
 
@@ -69,9 +73,28 @@ def _with(key: str, nucleus: Nucleus, wanted: Any) -> Nucleus:
             f'must be "none" for {nucleus.symbol}, whose orbitals were made with all electrons, '
             f'but is "{wanted}"',
         )
-    if there is not None and there.name not in ("", name):  # not every file has names
+    if there is None:
+        return nucleus
+    if there.name and there.name != name:
         raise checks.InputError(
             key,
             f'must be that of the orbitals for {nucleus.symbol}, "{there.name}", but is "{wanted}"',
         )
+    if not there.name:  # not every file has names: what it has is compared with the set
+        checks.choice(key, name, (*SETS, NONE))
+        if not _alike(there, pseudopotential(nucleus.symbol, name)):
+            raise checks.InputError(
+                key,
+                f"must be that of the orbitals for {nucleus.symbol}, but {wanted} has another one",
+            )
     return nucleus
+
+
+def _alike(one: Pseudopotential, other: Pseudopotential) -> bool:
+    """The same charge and the same functions, as far as files print them."""
+    r = jnp.asarray([0.05, 0.2, 0.5, 0.9, 1.4, 2.0])
+    functions = [(one.local, *one.channels), (other.local, *other.channels)]
+    if abs(float(one.charge) - float(other.charge)) > 1e-9 or len({len(f) for f in functions}) > 1:
+        return False
+    pairs = zip(*functions, strict=True)
+    return all(np.allclose(a(r), b(r), rtol=1e-4, atol=1e-4) for a, b in pairs)

@@ -11,6 +11,7 @@ import numpy as np
 from zitter import checks
 from zitter.qmc.bridges import periodic
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons, filled
+from zitter.qmc.bridges.folding import Folding
 from zitter.qmc.determinants import Determinants
 from zitter.qmc.jastrow import JastrowTerm
 from zitter.qmc.orbitals import Gaussians, cusp_corrected
@@ -65,12 +66,29 @@ def _of_crystal(
 ) -> SlaterJastrow:
     folding = periodic.folding_of(calculation, choices.supercell, choices.twist)
     at_k = periodic.occupied(calculation, folding)
-    sets = periodic.orbitals(calculation, folding, at_k, choices.blips)
     counts = [(sum(one.up for one in listed), sum(one.both for one in listed)) for listed in at_k]
-    electrons = counts[0] if len(counts) == 1 else (counts[0][0], counts[1][0])
-    spins, sets, _ = _most_up(electrons, sets)
+    here = counts[0] if len(counts) == 1 else (counts[0][0], counts[1][0])
+    _require_filled(calculation, folding, sum(here))
+    some = [
+        listed for listed, (up, _) in zip(at_k, counts, strict=True) if up
+    ]  # one spin may be all
+    sets = periodic.orbitals(calculation, folding, some, choices.blips)
+    spins, sets, _ = _most_up(here, sets)
     system = periodic.crystal(calculation, folding, spins, choices.quadrature)
     return SlaterJastrow(system, jastrow, sets, choices.delay)
+
+
+def _require_filled(calculation: Calculation, folding: Folding, here: int) -> None:
+    """A mean field fills the lowest states of all its k-points together: not the same at each."""
+    per_cell = sum(electrons(calculation)) / len(np.asarray(calculation.fractions))
+    expected = round(per_cell * folding.cells)
+    if here != expected:
+        raise checks.InputError(
+            "twist",
+            f"must choose k-points whose orbitals hold the {expected} electrons of the supercell, "
+            f"but those of {calculation.name} hold {here}: its k-points are filled unequally, as "
+            "those of metals are; another twist, or all of its k-points, would do",
+        )
 
 
 def _most_up(spins: tuple[int, int], sets: list[Any]) -> tuple[tuple[int, int], list[Any], bool]:

@@ -95,12 +95,6 @@ class Ewald(eqx.Module):
         self.background = np.float64(0.0 if cell.is_slab else _background(self.gamma, cell))
         self.madelung = np.float64(madelung(cell))
 
-    @property
-    def reciprocal_count(self) -> int:
-        """Independent reciprocal vectors in the sum (one of each ±G)."""
-        used = np.asarray(self.weights) != 0
-        return int(np.sum(used[:, 1:]) + np.sum(used[:, 0]) // 2)
-
     def phases(self, r: Any, dtype: Any = jnp.float64) -> tuple[Any, Any]:
         """(over the rows, over the last axis): e^{iG·r} is their product; r is (d, …)."""
         turns = jnp.tensordot(self.waves.inverse.T, r, 1)

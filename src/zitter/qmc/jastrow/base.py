@@ -75,6 +75,11 @@ class PreparedTerm(eqx.Module):
         """
         return {"": self.parameters}
 
+    @property
+    def held(self) -> dict[str, Any]:
+        """Cutoffs that are not free, by name: parameters are of no use without them."""
+        return {}
+
     def displaced(self, system: System) -> PreparedTerm:
         """The term on the system with nuclei moved, where it stands on any."""
         return self

@@ -94,6 +94,10 @@ class PreparedChi(PreparedTerm):
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
 
+    @property
+    def held(self):
+        return {} if self.free_cutoff else {"cutoff": self.length}
+
     def coefficients(self) -> Any:
         """β_m of each kind and spin channel, shape (kinds, channels, order+1)."""
         return with_slope(self.parameters, self.slopes[:, None], self.length, self.smoothness)

@@ -35,8 +35,10 @@ def operations(cell: Cell, nuclei: Nuclei) -> list[tuple[np.ndarray, np.ndarray]
 
 def _rotations(cell: Cell) -> list[np.ndarray]:
     """All R that map the lattice onto itself: integer matrices of shortest vectors that keep their
-    scalar products."""
+    scalar products. Across a slab they do nothing."""
     basis = reduce_lattice(np.asarray(cell.vectors))
+    inverse = np.linalg.pinv(basis)
+    across = np.eye(basis.shape[1]) - inverse @ basis if cell.is_slab else 0.0
     metric = basis @ basis.T
     d = len(basis)
     rows = np.asarray(list(itertools.product((-1, 0, 1), repeat=d)))
@@ -46,15 +48,15 @@ def _rotations(cell: Cell) -> list[np.ndarray]:
     for picked in itertools.product(*choices):
         N = np.asarray(picked)
         if np.all(np.abs(N @ metric @ N.T - metric) < SAME):
-            found.append((np.linalg.inv(basis) @ (N @ basis)).T)
+            found.append((inverse @ (N @ basis) + across).T)
     return found
 
 
 def _same_crystal(cell: Cell, moved: np.ndarray, places: np.ndarray, kinds: np.ndarray) -> bool:
     inverse, vectors = np.asarray(cell.inverse), np.asarray(cell.vectors)
     for place, kind in zip(moved, kinds, strict=True):
-        apart = (places[kinds == kind] - place) @ inverse
-        apart = (apart - np.round(apart)) @ vectors
+        apart = places[kinds == kind] - place
+        apart = apart - np.round(apart @ inverse) @ vectors
         if np.min(np.sum(apart**2, axis=1)) > SAME**2:
             return False
     return True

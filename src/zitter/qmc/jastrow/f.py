@@ -90,6 +90,10 @@ class PreparedF(PreparedTerm):
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
 
+    @property
+    def held(self):
+        return {} if self.free_cutoff else {"cutoff": self.length}
+
     def gamma(self) -> Any:
         """γ_lmn of each kind of nucleus and spin channel, (kinds, channels, l, m, n)."""
         return jnp.tensordot(self.parameters, jnp.asarray(self.tensors), 1)

@@ -16,6 +16,8 @@ from zitter import checks, io
 from zitter.qmc.jastrow.base import Change, Couplings, JastrowTerm, Move, Moves, PreparedTerm
 from zitter.qmc.systems import System
 
+SAME_LENGTH = 1e-8  # relative: cutoffs that are one, as printed or from the same cell
+
 
 class Jastrow(eqx.Module):
     """J of a system: the sum of its terms. Memories and news are tuples, one entry for each."""
@@ -57,7 +59,7 @@ class Jastrow(eqx.Module):
 
     def stored_parameters(self) -> dict[str, io.Variable]:
         variables = {}
-        for name, values in self._named():
+        for name, values in self._named(*(term.varied | term.held for term in self.terms)):
             dims = tuple(f"{name}_{axis}" for axis in range(values.ndim))
             units = "bohr" if name.endswith("cutoff") else "1"
             variables[name] = io.Variable(values, dims, units, "Jastrow parameters")
@@ -66,21 +68,30 @@ class Jastrow(eqx.Module):
     def load_parameters(self, path: str | os.PathLike[str]) -> Jastrow:
         stored = io.read(path).variables
         vector = []
-        for name, values in self._named():
+        for name, values in self._named(*(term.varied for term in self.terms)):
             shape = values.shape
             if name not in stored or stored[name].data.shape != shape:
                 raise checks.InputError(
                     "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
                 )
             vector.append(stored[name].data.ravel())
+        for name, length in self._named(*(term.held for term in self.terms)):
+            # Files of earlier versions do not tell.
+            if name in stored and not np.allclose(stored[name].data, length, SAME_LENGTH, 0):
+                found = ", ".join(f"{x:.10g}" for x in np.ravel(stored[name].data))
+                raise checks.InputError(
+                    "file",
+                    f"must be for {name} = {length:.10g} bohr, but {os.fspath(path)} is for "
+                    f"{found} bohr: give the term that cutoff, or optimize anew",
+                )
         return self.with_parameters(jnp.asarray(np.concatenate(vector)))
 
-    def _named(self) -> list[tuple[str, np.ndarray]]:
-        """What is varied, in the order of the vector, as files name it."""
+    def _named(self, *tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
+        """What tables of the terms hold, in the order of the vector, as files name it."""
         return [
             ("_".join(filter(None, ("jastrow", str(position), name, part))), np.asarray(values))
-            for position, (name, term) in enumerate(zip(self.names, self.terms, strict=True))
-            for part, values in term.varied.items()
+            for position, (name, table) in enumerate(zip(self.names, tables, strict=True))
+            for part, values in table.items()
         ]
 
     # A configuration.

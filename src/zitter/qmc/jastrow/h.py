@@ -64,6 +64,10 @@ class PreparedH(PreparedTerm):
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
 
+    @property
+    def held(self):
+        return {} if self.free_cutoff else {"cutoff": self.length}
+
     def _triples(self) -> list[tuple[int, int, int]]:
         return list(itertools.combinations_with_replacement(range(self.order), 3))
 

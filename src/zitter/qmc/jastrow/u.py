@@ -77,6 +77,10 @@ class PreparedU(PreparedTerm):
     def varied(self):
         return {"": self.parameters} | ({"cutoff": self.length} if self.free_cutoff else {})
 
+    @property
+    def held(self):
+        return {} if self.free_cutoff else {"cutoff": self.length}
+
     def _coefficients(self) -> Any:
         return with_slope(self.parameters, self.cusps, self.length, self.smoothness)
 

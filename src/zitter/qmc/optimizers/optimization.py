@@ -144,7 +144,7 @@ def _optimized(psi: Psi, method: Method, source: Source, rounds: Rounds) -> Opti
         rounds.keep(index + 1, standing, **dataclasses.asdict(history[index]))
     rounds.save()  # a stage that follows may be stopped: this one is not to be repeated then
     ends = _ends(psi, method, source, history, best)
-    best, verdict = decided(method, *ends, best, idle, gain)
+    best, verdict = decided(method, *ends, best, idle, gain, psi.system.units)
     final = psi.with_parameters(jnp.asarray(history[best].parameters))
     told = type(method).__name__, units
     return Optimization(final, history, best, *told, idle >= IDLE_STEPS, verdict)
@@ -187,10 +187,10 @@ def _ends(
     chance chose among them. Samples that had no part in that can tell.
     """
     ends = history[0], history[best]
-    gain = gained(method, *ends)
+    divisor, _ = psi.system.units
+    gain = gained(method, *ends, divisor)
     if best == 0 or gain.value > CLEARLY * gain.error:
         return ends
-    divisor, _ = psi.system.units
     first, last = (
         iteration(
             source.sampled(

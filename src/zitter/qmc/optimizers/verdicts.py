@@ -16,7 +16,10 @@ IDLE_STEPS = 3  # in a row without a gain that samples can tell: the end
 
 @dataclasses.dataclass(frozen=True)
 class Iteration:
-    """One set of parameters with the energy sampled from it."""
+    """One set of parameters with the energy sampled from it, in the system's units.
+
+    The variance is that of the whole system, as results have it.
+    """
 
     parameters: np.ndarray
     energy: float
@@ -38,27 +41,37 @@ def iteration(now: Sampled, divisor: int) -> Iteration:
     return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
 
 
-def gained(method: Method, first: Iteration, last: Iteration) -> Gain:
-    """By how much the last parameters are better, from samples of each."""
-    score = [method.objective(h.energy, h.variance) for h in (first, last)]
+def gained(method: Method, first: Iteration, last: Iteration, divisor: int) -> Gain:
+    """By how much the last parameters are better for the whole system, from samples of each."""
+    ends = first, last
+    score = [method.objective(divisor * h.energy, h.variance) for h in ends]
     least = [
-        method.objective(h.energy - h.error, h.variance - h.variance_error) for h in (first, last)
+        method.objective(divisor * (h.energy - h.error), h.variance - h.variance_error)
+        for h in ends
     ]
     return Gain(score[0] - score[1], float(np.hypot(*np.subtract(score, least))))
 
 
 def decided(
-    method: Method, first: Iteration, last: Iteration, best: int, idle: int, gain: Gain
+    method: Method,
+    first: Iteration,
+    last: Iteration,
+    best: int,
+    idle: int,
+    gain: Gain,
+    units: tuple[int, str],
 ) -> tuple[int, str]:
-    """Which parameters are taken, and how it ended."""
-    if not gained(method, first, last).value >= 0:
+    """Which parameters are taken, and how it ended; energies are told in the system's `units`."""
+    divisor, unit = units
+    if not gained(method, first, last, divisor).value >= 0:
         return 0, "failed: no step was better than the start; more walkers or draws might be"
     rise, doubt = last.energy - first.energy, math.hypot(first.error, last.error)
     if rise > 3 * doubt:  # where something else was minimized
-        told = with_error(rise, doubt)
+        told = f"{with_error(rise, doubt)} {unit}"
         return best, f"doubtful: the energy rose by {told}; begin elsewhere, or with LinearMethod"
-    unit = "hartree" if method.objective(1.0, 0.0) else "hartree²"
-    told = f"{with_error(gain.value, gain.error)} {unit}"
+    if not method.objective(1.0, 0.0):
+        divisor, unit = 1, "hartree²"
+    told = f"{with_error(gain.value / divisor, gain.error / divisor)} {unit}"
     if idle >= IDLE_STEPS:
         return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
     if idle:

@@ -45,5 +45,6 @@ class Orbitals(eqx.Module):
         raise checks.InputError(
             "twists",
             "must be used with plane waves, or other orbitals of a periodic cell, but not with "
-            f"{type(self).__name__}",
+            f"{type(self).__name__}: run each twist with orbitals of its own, as from_pyscf(…, "
+            "twist=…) makes them, and give the runs to average_runs",
         )

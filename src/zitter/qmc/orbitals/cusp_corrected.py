@@ -81,7 +81,8 @@ class CuspCorrected(Orbitals):
         self.together = tuple(points_at_a_time((order + 1) * numbers) for order in range(3))
 
     def displaced(self, carry):
-        """Corrections go along as they are: their cusps are right to first order in the shift."""
+        """Corrections go along as they are. What other centers add at a nucleus changes with the
+        shift, and Z_eff with it: cusps are off at first order, which leaves E_L a small 1/r."""
         where = lambda o: (o.orbitals, o.patches.positions)  # noqa: E731
         changed = (self.orbitals.displaced(carry), carry(self.patches.positions))
         return eqx.tree_at(where, self, changed)

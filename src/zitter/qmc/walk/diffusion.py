@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import keywords, loop
-from zitter.qmc import streams
+from zitter.qmc import spread, streams
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
@@ -155,12 +155,15 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
     anything is measured.
     """
     shape = vmc.walkers.log.shape
+    energies = jnp.broadcast_to(trial[..., None], shape)
+    each = jnp.zeros(shape), energies, jnp.zeros(shape, jnp.int32)
+    log_weights, energies, age = spread.placed(each, twisted=trial.ndim > 0)
     return State(
         vmc.walkers,
         vmc.key,
-        jnp.zeros(shape),
-        jnp.broadcast_to(trial[..., None], shape),
-        jnp.zeros(shape, jnp.int32),
+        log_weights,
+        energies,
+        age,
         trial,
         jnp.zeros((*trial.shape, WINDOW)),
         no_counts(trial),
