@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import h5py
 import jax.numpy as jnp
@@ -233,3 +234,26 @@ def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):
     assert again.info["error_estimate"] == whole.info["error_estimate"]
     loop.Checkpoint(folder).clear()
     assert not folder.exists()
+
+
+def test_a_terminal_shows_the_bar_and_goes_on(monkeypatch):
+    """rich takes the place of stderr meanwhile: what it writes must not come back to it."""
+    import io
+
+    from zitter import progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    seen = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("ZITTER_PROGRESS", raising=False)
+    monkeypatch.setattr(sys, "stderr", seen)
+    with progress.shown(True, "running", 3, 0) as advance:
+        advance(1)
+        print("a word", file=sys.stderr)
+        advance(3)
+    assert sys.stderr is seen
+    assert "3/3" in seen.getvalue() and "a word" in seen.getvalue()
+    assert len(seen.getvalue()) < 5000

@@ -12,23 +12,30 @@ from zitter import processes
 
 
 class _Terminal:
-    """stderr, which ends no run when somebody closes the window."""
+    """stderr as it is now, which ends no run when somebody closes the window.
 
-    encoding = property(lambda self: sys.stderr.encoding)
+    While a bar is shown, rich puts itself in the place of `sys.stderr`: asked for anew, it would be
+    given its own words without end.
+    """
+
+    def __init__(self) -> None:
+        self.stream = sys.stderr
+
+    encoding = property(lambda self: self.stream.encoding)
 
     def isatty(self) -> bool:
-        return sys.stderr.isatty()
+        return self.stream.isatty()
 
     def fileno(self) -> int:
-        return sys.stderr.fileno()
+        return self.stream.fileno()
 
     def write(self, text: str) -> None:
         with contextlib.suppress(OSError):
-            sys.stderr.write(text)
+            self.stream.write(text)
 
     def flush(self) -> None:
         with contextlib.suppress(OSError):
-            sys.stderr.flush()
+            self.stream.flush()
 
 
 @contextlib.contextmanager

@@ -55,9 +55,8 @@ def test_twists_have_an_axis_of_their_own():
     """Where a device has one twist, products are rounded otherwise than of several together."""
     meshes = [{"twists": 2}, {"twists": 2, "walkers": 2}, {"twists": 2, "walkers": 4}]
     check(devices.run("walker_runs", 8, meshes, ["twists"]), 3)
-    meshes = [{"twists": 4}, {"twists": 4, "walkers": 2}]
-    found = devices.run("walker_runs", 8, meshes, ["twists"])
-    assert [difference < 1e-11 for _, difference, _ in found.values()] == [True] * 2
+    found = devices.run("walker_runs", 4, [{"twists": 4}], ["twists"])
+    assert [difference < 1e-11 for _, difference, _ in found.values()] == [True]
 
 
 @pytest.mark.multiprocess

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 import scipy.linalg
 
-from zitter import checks, runtime
+from zitter import checks, runtime, segments
 from zitter.eigensolvers import Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
@@ -49,7 +49,9 @@ def memory_of_run(plan: Plan) -> int:
     joining = least + psi + program.state + 2 * records
     checking = 0
     if plan.checked_with is not None:
-        checking = program.memory - buffers + psi + program.state + records
+        # It prepares its method for its own step, beside what the run has prepared.
+        prepared = segments.bytes_of(plan.context.propagator)
+        checking = program.memory - buffers + psi + program.state + records + prepared
     return max(looping, checking, joining)
 
 
