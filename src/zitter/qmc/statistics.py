@@ -7,11 +7,9 @@ B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the 
 bars hold the truth in 68.3 % of all runs: an error from m blocks is multiplied by the quantile of
 Student's t with m − 1 degrees of freedom (1.32 for three blocks, 1.06 for ten).
 
-Blocks of a short series are few, and their scatter is noisy. The first autocorrelation is known
-better, and is enough for a series with one correlation time: x_t = ρ x_{t−1} + noise has
-τ = (1 + ρ)/(1 − ρ). So variances are the means of both; where blocks see more than one correlation
-time would make, the longer the series the more they count. Of few independent samples, where the
-error bar carries a note, the larger of both is taken.
+Blocks of a short series are few, and where by chance they look independent the error is too small.
+So it is never below that of a series with one correlation time and the same first
+autocorrelation: of x_t = ρ x_{t−1} + noise, whose τ = (1 + ρ)/(1 − ρ).
 
 A series shorter than some tens of its correlation times cannot tell them. Walkers can: groups of
 them do not hear of each other, however long each is correlated, so that short runs take their error
@@ -106,11 +104,12 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
                 chosen = k
                 break
     blocks = n // lengths[chosen]
-    tau = (max(errors[: chosen + 1]) / base) ** 2 if base > 0 else 1.0
-    error = errors[chosen] * float(stdtrit(blocks - 1, ONE_SIGMA))
-    simple, longest = _of_one_time(z)
-    tau = max(tau, float(longest))
-    error = float(_together(error, simple, n, tau))
+    # The longest blocks are few, and their error bar is itself noisy: never below shorter ones'.
+    error = max(errors[: chosen + 1])
+    tau = (error / base) ** 2 if base > 0 else 1.0
+    error *= float(stdtrit(blocks - 1, ONE_SIGMA))
+    floor, longest = _of_one_time(z)
+    error, tau = max(error, float(floor)), max(tau, float(longest))
     return Estimate(
         mean,
         error,
@@ -120,13 +119,6 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
         n,
         base,
     )
-
-
-def _together(blocks: Any, simple: Any, n: int, tau: Any) -> Any:
-    """The error from that of blocks and that of one correlation time."""
-    trust = np.where(blocks > simple, max(0.5, 1 - 5 / math.sqrt(n)), 0.5)
-    mean = np.sqrt(trust * blocks**2 + (1 - trust) * simple**2)
-    return np.where(n < FEW_SAMPLES * tau, np.maximum(blocks, simple), mean)
 
 
 def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
@@ -140,12 +132,11 @@ def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
     rho = np.divide(
         np.sum(z[1:] * z[:-1], axis=0), power, out=np.zeros_like(power), where=power > 0
     )
-    rho = np.clip(rho + (1 + 3 * rho) / n, -0.5, 1 - 2 / n)
+    rho = np.clip(rho + (1 + 3 * rho) / n, 0.0, 1 - 2 / n)
     tau = (1 + rho) / (1 - rho)
-    longest = np.maximum(tau, 1.0)
-    seen = 1 - np.minimum(longest / n, 0.6)  # of the variance, in so short a time
-    error = np.sqrt(power / n * tau / n / seen)
-    return error * stdtrit(np.maximum(n / longest, 1.5) - 1, ONE_SIGMA), longest
+    seen = 1 - np.minimum(tau / n, 0.6)  # of the variance, in so short a time
+    error = np.sqrt(power / (n - 1) * tau / n / seen)
+    return error * stdtrit(np.maximum(n / tau, 1.5) - 1, ONE_SIGMA), tau
 
 
 def group_count(walkers: int, relatives: bool = False) -> int:
@@ -197,20 +188,18 @@ def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.
     block = w * (x - mean) / np.mean(w)
     error, chosen = np.zeros(mean.shape), np.zeros(mean.shape)
     base, open_, length = np.zeros(mean.shape), np.ones(mean.shape, bool), 1
-    simple, longest = _of_one_time(block)
-    tau = longest
+    floor, _ = _of_one_time(block)
     while len(block) >= 2 and open_.any():
         found = np.std(block, axis=0, ddof=1) / math.sqrt(len(block))
         base = found if length == 1 else base
-        error = np.where(open_, found, error)
-        growth = np.divide(found, base, out=np.ones_like(base), where=base > 0)
-        tau = np.where(open_, np.maximum(tau, growth**2), tau)
+        error = np.where(open_, np.maximum(error, found), error)
         chosen = np.where(open_, n // length, chosen)
+        growth = np.divide(found, base, out=np.ones_like(base), where=base > 0)
         open_ = open_ & (base > 0) & (length**3 <= 2 * n * growth**4)
         even = len(block) // 2 * 2
         block = 0.5 * (block[0:even:2] + block[1:even:2])
         length *= 2
-    return mean, _together(error * stdtrit(chosen - 1, ONE_SIGMA), simple, n, tau)
+    return mean, np.maximum(error * stdtrit(chosen - 1, ONE_SIGMA), floor)
 
 
 def autocorrelation_time(series: Any, window: float = 5.0) -> float:
