@@ -50,7 +50,8 @@ OLDER = {
     "matter_phases_gamma_h200", "matter_phases_twist_h200", "matter_seeds_cpu",
     "matter_solids_h200", "matter_time_steps_h200", "precision_cpu", "precision_h200",
     "propagators_cpu", "qmc_cpu", "qmc_h200", "qmc_matter_full_h200",
-    "sweep_cpu", "sweep_h200", "tdse_peers_cpu", "two_centers_cpu", "two_centers_pulse_h200", "two_processes_cpu",
+    "sweep_cpu", "sweep_h200", "tdse_peers_cpu", "two_centers_cpu", "two_centers_pulse_h200",
+    "two_processes_cpu",
 }  # fmt: skip
 
 
