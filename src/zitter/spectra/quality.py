@@ -17,7 +17,7 @@ def check_lmax(basis: Basis, psi: Any, limit: float = 1e-8) -> float:
     """The population of the highest l, with a warning where it exceeds `limit`."""
     last = LastL(basis)
     population = float(last.population(psi))
-    last.warn(population, 3, limit)
+    last.warn(population, limit)
     return population
 
 
