@@ -111,6 +111,19 @@ def test_single_precision(jastrow):
         np.testing.assert_allclose(a, b, atol=2e-5 * (1 + float(jnp.max(jnp.abs(a)))))
 
 
+@pytest.mark.parametrize(("other", "slope"), [(1, 0.25), (3, 0.5)], ids=["like", "opposite"])
+def test_u_has_the_cusps_of_kato(other, slope):
+    """u′(0) = ¼ between like and ½ between opposite spins, whatever the parameters."""
+    jastrow, r = random_jastrow(molecule(), [U(order=4)]), places(molecule())
+    h = 1e-5
+    near = [r.at[:, other].set(r[:, 0] + d * jnp.asarray([0.6, 0.0, 0.8])) for d in (h, 2 * h)]
+    one, two = (float(closed_forms(jastrow, place)[0]) for place in near)
+    # The other electrons change the value by h times slopes of a few.
+    away = [r.at[:, other].set(r[:, 0] - d * jnp.asarray([0.6, 0.0, 0.8])) for d in (h, 2 * h)]
+    three, four = (float(closed_forms(jastrow, place)[0]) for place in away)
+    assert 0.5 * (two - one + four - three) / h == pytest.approx(slope, abs=1e-3)
+
+
 def test_chi_slopes_at_nuclei():
     """−Z of bare nuclei with `cusp`, zero without, for any free parameters."""
     for cusp, slopes in ((True, [-3.0, -1.0]), (False, [0.0, 0.0])):

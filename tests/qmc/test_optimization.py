@@ -87,6 +87,16 @@ def test_reweighting_to_the_same_parameters_changes_nothing(psi, data):
     assert overlap == pytest.approx(1.0)
 
 
+def test_stochastic_reconfiguration_goes_downhill(psi, data):
+    """Against dE/dp = 2⟨(E_L − E) ∂ ln Ψ⟩, in all its lengths."""
+    draws, _ = data
+    table = tabulate(psi, draws)
+    energy, slopes = np.asarray(table.energy), np.asarray(table.log_slope)
+    gradient = 2 * np.mean((energy - energy.mean())[:, None] * (slopes - slopes.mean(0)), axis=0)
+    for found in StochasticReconfiguration().candidates(psi, draws, table):
+        assert (found - np.asarray(psi.parameters)) @ gradient < 0
+
+
 @pytest.mark.parametrize(
     "method",
     [
