@@ -48,6 +48,7 @@ OLDER = {
     "imaginary_time_h200", "matrix_exponential_h200", "matter_checks_cpu",
     "matter_localizations_h200", "matter_pairs_h200", "matter_peers_cpu",
     "matter_phases_gamma_h200", "matter_phases_twist_h200", "matter_seeds_cpu",
+    "matter_seeds_he_cpu", "matter_seeds_c_cpu",
     "matter_solids_h200", "matter_time_steps_h200", "precision_cpu", "precision_h200",
     "propagators_cpu", "qmc_cpu", "qmc_h200", "qmc_matter_full_h200",
     "sweep_cpu", "sweep_h200", "tdse_peers_cpu", "two_centers_cpu", "two_centers_pulse_h200",

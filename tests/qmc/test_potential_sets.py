@@ -37,3 +37,8 @@ def test_elements_without_one_are_refused():
         zt.qmc.pseudopotential("Hg")
     with pytest.raises(checks.InputError, match='name: must be one of ccecp, bfd, but is "gth"'):
         zt.qmc.pseudopotential("C", "gth")
+
+
+def test_symbols_begin_with_a_capital():
+    with pytest.raises(checks.InputError, match='did you mean "C"'):
+        zt.qmc.pseudopotential("c")

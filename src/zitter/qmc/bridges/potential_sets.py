@@ -31,6 +31,8 @@ def pseudopotential(element: str, name: str = "ccecp") -> Pseudopotential:
     if element not in table:
         others = [other for other in SETS if element in _table(other)]
         hint = f"; {others[0]} has one" if others else ""
+        if str(element).capitalize() in table:
+            hint = f': did you mean "{str(element).capitalize()}"?'
         raise checks.InputError(
             "element", f"must have a pseudopotential in {given}, but {element} has none{hint}"
         )
