@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself; `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all faults lint docs bench clean
+.PHONY: help setup demo test test-all test-share durations figures faults lint docs bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,7 +22,7 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n $(WORKERS) --dist loadfile
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: $(REQUIREMENTS)
 	@echo "setting up $(VENV)"
@@ -55,6 +55,24 @@ test-all: setup  ## every test; those for GPUs where there is one
 	@if $(BIN)/python -c 'import jax, sys; sys.exit(jax.default_backend() == "cpu")' 2>/dev/null; \
 	then $(TEST_ENV) $(PYTEST) -q -m gpu || test $$? -eq 5; \
 	else echo "no GPU here: the tests marked gpu are left out"; fi
+
+# A test that hangs ends the run after ten minutes, which says where it was.
+MINUTES ?= 20
+ONE_SHARE := --share $${SHARE:-commit} --max-worker-restart 0 \
+  -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+test-share: setup  ## a fifth of the slow tests, chosen by the commit, and those of changed files
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) $(ONE_SHARE) --minutes $$(($(MINUTES) * 3 / 5)) \
+	  --durations 20 -m "slow and not gpu and not multiprocess" || test $$? -eq 5
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n 1 $(ONE_SHARE) --minutes $$(($(MINUTES) * 2 / 5)) \
+	  --durations 20 -m "multiprocess and not gpu" || test $$? -eq 5
+
+durations: setup  ## run all slow tests and note how long each takes, to deal out the shares
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) --write-durations \
+	  -m "slow and not gpu and not multiprocess"
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n 1 --write-durations -m "multiprocess and not gpu"
+
+figures: setup  ## list each figure of README and docs with its record; UPDATE=--update writes them anew
+	$(BIN)/python tests/figures.py $(UPDATE)
 
 faults: setup  ## plant faults into a copy of the source: which of them do tests find?
 	$(QUICK) $(TEST_ENV) $(ON_CPU) $(BIN)/python tests/faults/plant.py --unchanged

@@ -1,7 +1,8 @@
 """How long is one time step of hydrogen, 300 radial functions × l ≤ 20, on one core?
 
 Length gauge with `AngularSplit`, and both gauges with `CrankNicolson`, on B-splines of degree 7.
-The reference is 1.5 ms: SCID-TDSE (same numbers of points and l) on one core of such a machine.
+SCID-TDSE (same numbers of points and l) cannot be installed where this runs. It took 1.5 ms on one
+core of such a machine, measured elsewhere and once, and so is in no record.
 
 "At the same accuracy" means: SCID-TDSE (Patchkovskii & Muller, Comput. Phys. Commun. 199, 153
 (2016)) takes second derivatives from three neighbouring points by an implicit formula of order 4,

@@ -2,8 +2,9 @@
 
 Silicon 2×2×2 (32 orbitals, 34³ points) and a 9×9 monolayer of boron nitride (324 orbitals, 22²·198
 points), complex, with random coefficients kept in float32 or float64. A position touches 64 of
-them for each orbital; the bound is what reading as many bytes takes in one long sum. Electrons go
-in blocks, as in a sweep. Below that the forms of the sums, one beside the other.
+them for each orbital; the bound is what reading as many bytes takes by the record of this device
+(device_bounds.py). Electrons go in blocks, as in a sweep. Below that the forms of the sums, one
+beside the other.
 
     python benchmarks/blips.py --json FILE          (--quick for a small machine)
 """
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from bounds import Bounds, of_this_device
 from common import arguments, median_seconds
 from records import finish, record
 
@@ -49,26 +51,19 @@ CASES = [Case("Si 2x2x2", (34, 34, 34), 8, 4), Case("hBN 9x9", (22, 22, 198), 81
 QUICK = [Case("Si 2x2x2", (34, 34, 34), 8, 4), Case("hBN 9x9, a third", (22, 22, 66), 81, 4)]
 
 
-def seconds_to_read(size: int, largest: int) -> float:
-    """What a sum over `size` bytes takes, from one over `largest` bytes at most."""
-    x = jnp.ones(min(size, largest) // 4, jnp.float32)
-    total = jax.jit(jnp.sum)
-    return median_seconds(lambda: total(x), 7) * size / (4 * x.size)
-
-
 def positions(walkers: int, electrons: int) -> jax.Array:
     """(blocks, walkers, 3, BLOCK)."""
     shape = (-(-electrons // BLOCK), walkers, 3, BLOCK)
     return jnp.asarray(np.random.default_rng(1).uniform(-20, 20, size=shape))
 
 
-def rows_of(case: Case, walkers: int, electrons: int, largest: int) -> list[dict[str, Any]]:
+def rows_of(case: Case, walkers: int, electrons: int, bound: Bounds | None) -> list[dict[str, Any]]:
     r = positions(walkers, electrons)
     found = []
     for stored, dtypes in (("float32", (jnp.float32, jnp.float64)), ("float64", (jnp.float64,))):
         blips = case.blips(stored)
         touched = r.size // 3 * 64 * blips.table.shape[1] * blips.table.dtype.itemsize
-        bound = seconds_to_read(touched, largest)
+        least = None if bound is None else touched / bound.read
         about = {
             "case": case.name,
             "orbitals": case.orbitals,
@@ -78,13 +73,14 @@ def rows_of(case: Case, walkers: int, electrons: int, largest: int) -> list[dict
             "stored": stored,
             "coefficients_MiB": blips.table.nbytes / 2**20,
             "touched_GiB": touched / 2**30,
-            "read_once_milliseconds": 1e3 * bound,
+            **({} if least is None else {"read_once_milliseconds": 1e3 * least}),
         }
 
-        def measured(what: str, precision: str, action: Any, about=about, bound=bound) -> None:
+        def measured(what: str, precision: str, action: Any, about=about, least=least) -> None:
             seconds = median_seconds(action)
             row = {"evaluated": what, "precision": precision, "milliseconds": 1e3 * seconds}
-            found.append({**about, **row, "ratio": seconds / bound})
+            ratio = {} if least is None else {"ratio": seconds / least}
+            found.append({**about, **row, **ratio})
             print(found[-1], flush=True)
 
         for dtype in dtypes:
@@ -137,11 +133,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few walkers, less boron nitride")
     options = parser.parse_args()
     zt.configure()
-    rows = []
+    bound = of_this_device()
+    rows = [] if bound is None else [bound.row()]
     for case in QUICK if options.quick else CASES:
         electrons = BLOCK if options.quick else 2 * case.orbitals
         walkers = 4 if options.quick else max(256, 2**17 // electrons)
-        rows += rows_of(case, walkers, electrons, 2**28 if options.quick else 2**32)
+        rows += rows_of(case, walkers, electrons, bound)
     question = "How near are blip orbitals to one read of the coefficients they touch?"
     finish(record("blips", question, rows), options.json)
 

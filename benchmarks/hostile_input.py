@@ -11,13 +11,15 @@ Three kinds of hostile input, each made again from its number and a seed:
 
 The work is done by a second process, which is started again where one dies or does not answer. A
 hang is 20 s of the processor's time, or 20 s asleep; a busy machine is no fault of the input. A run
-that is long by right is asked to stop, and must do so within as much time.
+that is long by right is asked to stop, and must do so within as much time. The process may have
+8 GB of memory, as on a small machine: what fits a large one takes longer by right.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -35,8 +37,9 @@ KINDS = ("inputs", "runs", "files")
 
 def work(kind: str, numbers: list[int], seed: int, compiled: int) -> None:
     """In the second process: one line of JSON for each."""
-    from reliability import hostile
+    from reliability import hostile, trials
 
+    resource.setrlimit(resource.RLIMIT_AS, (trials.MEMORY, trials.MEMORY))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         stage = hostile.Stage(Path(folder), seed, compiled)

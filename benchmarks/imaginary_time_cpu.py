@@ -2,13 +2,16 @@
 
     python benchmarks/imaginary_time_cpu.py --json results/imaginary_time_cpu.json
 
-QMsolve (if installed) solves 3D H2+ in the same box; its time is put beside the time LOBPCG takes
-on the coarsest grid that is at least as accurate.
+QMsolve (if installed) solves 3D H2+ in the same box. Its grid is refined until it is as accurate as
+LOBPCG on the coarsest grid that we allow, or until a solution takes two minutes; only at that error
+is there a ratio. Both are measured in turns, in double precision, on all cores of the process, with
+the making of the Hamiltonian in the time and with compilation (a first call) out of it.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import time
 from pathlib import Path
@@ -18,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import arguments
+from common import arguments, fastest
 from records import finish, record
 
 import zitter as zt
@@ -146,8 +149,8 @@ def size_rows(sizes) -> list[dict]:
     return rows
 
 
-def qmsolve_rows(points=80, extent=16.0) -> list[dict]:
-    """QMsolve's own 3D method (LOBPCG from a 30³ start), nuclei between its grid points."""
+def qmsolve_rows(extent=16.0) -> list[dict]:
+    """H2+ by QMsolve's own 3D method (LOBPCG from a 30³ start), nuclei between its grid points."""
     try:
         from qmsolve import Hamiltonian, SingleParticle  # type: ignore[import-not-found]
     except ImportError:
@@ -159,37 +162,35 @@ def qmsolve_rows(points=80, extent=16.0) -> list[dict]:
         up, down = particle.z - 1.0, particle.z + 1.0
         return -1 / np.sqrt(square + up**2) - 1 / np.sqrt(square + down**2)
 
-    start = time.perf_counter()
-    H = Hamiltonian(SingleParticle(), potential, N=points, extent=extent, spatial_ndim=3)
-    states = H.solve(max_states=1, method="lobpcg")
-    theirs = time.perf_counter() - start
-    error = abs(float(states.energies[0]) / ELECTRONVOLTS - EXACT_H2_PLUS)
-    rows = [
-        {
-            "task": "H2+ in the same box",
-            "method": f"QMsolve, {points}³",
-            "seconds": theirs,
-            "error_hartree": error,
-        }
-    ]
-    for n in (20, 24, 28, 32, 40, 48):
-        spacing = extent / (n + 1)
-        if spacing > 0.7:
-            continue
-        grid = zt.Grid((n,) * 3, spacing)
-        eig, seconds = timed(zt.discretize(zt.Model([zt.Kinetic(), H2_PLUS]), grid), 1e-3)
-        ours = abs(float(eig.energies[0]) - EXACT_H2_PLUS)
-        if ours <= error:
-            rows.append(
-                {
-                    "task": "H2+ in the same box",
-                    "method": f"LOBPCG, {n}³",
-                    "seconds": seconds,
-                    "error_hartree": ours,
-                    "times_faster": theirs / seconds,
-                }
-            )
+    def theirs(points):
+        H = Hamiltonian(SingleParticle(), potential, N=points, extent=extent, spatial_ndim=3)
+        return float(H.solve(max_states=1, method="lobpcg").energies[0]) / ELECTRONVOLTS
+
+    def ours(points):
+        model = zt.Model([zt.Kinetic(), H2_PLUS])
+        H = zt.discretize(model, zt.Grid((points,) * 3, extent / (points + 1)))
+        return float(zt.eigenstates(H, 1, zt.LOBPCG(tol=1e-3)).energies[0])
+
+    n = 24  # spacing 0.64: regularized nuclei ask for less than 0.72
+    error = abs(ours(n) - EXACT_H2_PLUS)
+    for points in (60, 80, 100, 120, 140, 160):
+        start = time.perf_counter()
+        reached = abs(theirs(points) - EXACT_H2_PLUS)
+        if reached <= error or time.perf_counter() - start > 120:
             break
+    times = fastest({"ours": lambda: ours(n), "theirs": lambda: theirs(points)})
+    about = {"task": "H2+ in the same box", "cores": len(os.sched_getaffinity(0))}
+    rows = [
+        {**about, "method": f"LOBPCG, {n}³", "seconds": times["ours"], "error_hartree": error},
+        {
+            **about,
+            "method": f"QMsolve, {points}³",
+            "seconds": times["theirs"],
+            "error_hartree": reached,
+        },
+    ]
+    if reached <= error:
+        rows[1]["takes_times"] = times["theirs"] / times["ours"]
     return rows
 
 

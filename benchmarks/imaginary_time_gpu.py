@@ -5,8 +5,8 @@
 Update at 64³ to 512³ in float64 and float32: plain XLA, zitter's kernel of three updates in a pass
 over memory, and a CUDA kernel of one update written by hand, checked against one another. Terabytes
 per second count ψ, g and ψ' once for each update, whether or not they were read again for it; the
-memory's own speed is that of a copy. Then the time after compilation to reach 1e-6 hartree for
-four ground states, with LOBPCG.
+memory's own speed is that of a copy in the record of this device (device_bounds.py). Then the time
+after compilation to reach 1e-6 hartree for four ground states, with LOBPCG.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from bounds import of_this_device
 from common import arguments
 from records import finish, record
 
@@ -122,21 +123,12 @@ def updates_rows(n: int, updates: int) -> list[dict]:
     return rows
 
 
-def copy_row(n: int = 512) -> dict:
-    """What the memory gives: an array of n³ numbers read and written."""
-    import cupy
-
-    source = cupy.ones((n, n, n))
-    target = cupy.empty_like(source)
-
-    def copies():
-        for _ in range(20):
-            cupy.copyto(target, source)
-        cupy.cuda.Device().synchronize()
-
-    seconds = median_time(copies) / 20
-    speed = 2 * source.nbytes / seconds / 1e12
-    return {"task": f"copy {n}³", "dtype": "float64", "method": "CuPy", "TB_per_s": speed}
+def bound_rows() -> list[dict]:
+    """What the memory gives, from the record of this device."""
+    bound = of_this_device()
+    if bound is None:
+        return []
+    return [{"task": "copy", "method": bound.record, "TB_per_s": bound.copy / 1e12}]
 
 
 def ground_state_rows() -> list[dict]:
@@ -169,7 +161,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=200)
     options = parser.parse_args()
     zt.configure(precision="double")
-    rows = [copy_row()]
+    rows = bound_rows()
     for points in options.points:
         rows += updates_rows(points, options.updates)
     rows += ground_state_rows()

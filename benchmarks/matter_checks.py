@@ -41,7 +41,7 @@ from zitter.qmc import (
     vmc,
 )
 from zitter.qmc.optimizers.judging import Gain, gain_over
-from zitter.qmc.optimizers.optimization import _Source
+from zitter.qmc.optimizers.source import Source
 from zitter.reproduce import qmc_matter
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "orbitals"
@@ -68,7 +68,7 @@ def seeds(name: str, walkers: int) -> Rows:
             # As many samples with few walkers as with many.
             out = vmc(psi, walkers, max(150, 2**20 // walkers), seed=100)
             energy, error = out.energy, out.energy_error
-            drawn = _Source(psi, walkers, 64, 4, 101, False)
+            drawn = Source(psi, walkers, 64, 4, 101, False)
             source = drawn.sampled(psi, max(1, 2**11 // walkers), "")
         else:
             gain = gain_over(np.asarray(psi.parameters), source, StochasticReconfiguration())

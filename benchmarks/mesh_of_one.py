@@ -25,15 +25,15 @@ Run = Callable[[], Any]
 
 
 def grid(small: bool) -> Run:
-    n, steps = (48, 20) if small else (128, 1000)
+    n, steps = (48, 20) if small else (128, 400)
     box = zt.Grid((n, n, n), spacing=0.3)
     model = zt.Model([zt.Kinetic(), zt.Harmonic(0.5), zt.LengthGauge(pulse())])
     psi = np.exp(-0.25 * sum(x**2 for x in box.coordinates())).astype(complex)
-    return evolved(model, box, psi, steps)
+    return evolved(model, box, psi, steps, propagator=zt.SplitOperator())
 
 
 def atom(small: bool) -> Run:
-    splines, l_max, steps = (40, 6, 50) if small else (400, 60, 1500)
+    splines, l_max, steps = (40, 6, 50) if small else (400, 60, 6000)
     radial = zt.RadialBSplines(splines, 7, 200.0, "graded", first=0.5, grading=6.0)
     basis, bare = zt.SphericalBasis(radial, l_max), [zt.Kinetic(), zt.Coulomb(Z=1)]
     psi = zt.eigenstates(zt.discretize(zt.Model(bare), basis), 1).states[0]
@@ -66,7 +66,7 @@ def evolved(model: zt.Model, basis: Any, psi: Any, steps: int, **options: Any) -
 
 
 def pulse() -> Any:
-    return zt.SineSquared(cycles=4, wavelength="400 nm", intensity=1e13)
+    return zt.SineSquared(cycles=4, wavelength="400 nm", intensity="1e13 W/cm^2")
 
 
 CASES = {

@@ -12,7 +12,8 @@
     measured   rows that were run
     projected  rows that follow from a model or from a part of the run; never ratios to a peer
 
-Only the program that measured writes a record; tests/test_records.py holds all of them to the form.
+Only the program that measured writes a record; where there was no git, adopt.py adds the commit,
+by the digest. tests/test_records.py holds all of them to the form.
 """
 
 from __future__ import annotations
@@ -79,18 +80,18 @@ def finish(result: dict[str, Any], path: str | None) -> None:
             mark = "" if kind == "measured" else "projected: "
             print(mark + "  ".join(f"{k}={_shown(v)}" for k, v in row.items()), flush=True)
     if path:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + ".part")
-        part.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        part.replace(file)
+        written(result, Path(path))
+
+
+def written(result: dict[str, Any], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(file.name + ".part")
+    part.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(file)
 
 
 def commit() -> tuple[str, bool]:
-    """(commit, whether the files are those of it); the environment names it for a bare copy."""
-    named = os.environ.get("ZITTER_COMMIT")
-    if named:
-        return named, True
+    """(commit, whether the files are those of it); of a bare copy adopt.py finds it later."""
     words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *SOURCES]]
     try:
         found, changed = (

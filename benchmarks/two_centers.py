@@ -2,8 +2,7 @@
 
 H2+ at R = 2 in an 800 nm pulse along its axis: one step of each method in both bases, the memory of
 a state, and the error of 1sσg, beside a 3D Cartesian grid (order 8 differences for the explicit
-step, regularized nuclei). Products on 200 × 30 nodes have a reference: 0.32 ms by elements and
-0.41 ms by a dense matrix in ξ, one core, NumPy.
+step, regularized nuclei), and one product on 200 × 30 nodes.
 
     taskset -c 0 python benchmarks/two_centers.py --json FILE --figure docs/images/two-centers.png
     python benchmarks/two_centers.py --pulse --json FILE       a whole pulse, for a GPU

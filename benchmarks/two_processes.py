@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import scaling_model as model
-from common import arguments, finish, record
+from common import arguments
 from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding
+from records import finish, record
 
 import zitter as zt
 from zitter import processes, runtime

@@ -12,6 +12,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+import shares
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # No deadline: the first example of a property compiles. Fixed examples: a failure can be repeated.
@@ -19,7 +21,12 @@ hypothesis.settings.register_profile("zitter", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("zitter")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    shares.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    shares.register(config)
     # Thousands of compiled programs stay alive, and each full collection walks through all of them.
     gc.set_threshold(200_000, 50, 100)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".cache" / "jax"))

@@ -141,6 +141,9 @@ class TestRun:
         assert "finished already" in stdout
         assert json.loads(stdout.strip().splitlines()[-1])["time"] == 3.0
         assert (out / "result.h5").read_bytes() == before
+        mesh = ("--set", "mesh={ space = 1 }")  # no part of what is computed
+        code, stdout, _ = zitter(capsys, "run", case, "--out", out, *short, *mesh, "--resume")
+        assert code == 0 and "finished already" in stdout
         code, _, stderr = zitter(capsys, "run", case, "--out", out, "--resume")
         assert code == 2
         assert "must continue the same run" in stderr
@@ -194,6 +197,7 @@ BAD_INPUT = [
     (["--set", "eigenstates.n=2"], "evolve: must be given, or [eigenstates] instead"),
     (["--precision", "half"], "precision: must be one of"),
     (["--mesh", "space"], "error: --mesh: must be like space=4"),
+    (["--mesh", "space=1,space=2"], "error: --mesh: must name each axis once"),
     (["--checkpoint-every", "-3"], "error: --checkpoint-every: must not be negative"),
     (["--bogus"], "error: No such option: --bogus"),
 ]  # fmt: skip

@@ -182,14 +182,12 @@ def test_the_pulses_of_the_conventions_can_be_made(tmp_path):
     assert fields - listed == {"Field"}
     times = np.linspace(0, 50, 11)
     np.savetxt(tmp_path / "pump.txt", np.stack([times, np.sin(times / 50)], 1))
-    (block,) = re.findall(r"```toml\n(.*?)```", page("conventions.md"), re.S)
-    rest = """
-[basis]
-type = "Grid"
-shape = [32, 8]
-spacing = 0.5
+    block, bicircular = re.findall(r"```toml\n(.*?)```", page("conventions.md"), re.S)
+    grid = '[basis]\ntype = "Grid"\nshape = [32, 8]\nspacing = 0.5\n'
+    rest = f"""
+{grid}
 [model]
-terms = [{ type = "LengthGauge", pulse = { type = "FieldSum", fields = ["pump", "probe"] } }]
+terms = [{{ type = "LengthGauge", pulse = {{ type = "FieldSum", fields = ["pump", "probe"] }} }}]
 [evolve]
 t = [0, "probe.duration"]
 dt = 0.1
@@ -201,3 +199,15 @@ dt = 0.1
     assert float(probe.duration) == pytest.approx(start + 400, rel=1e-12)
     assert float(probe.electric_field(start + 200.0)) == pytest.approx(0.01, rel=1e-12)
     assert probe.polarization == (1.0, 0.0, 0.0)
+    rest = f"""
+{grid}
+[model]
+terms = [{{ type = "LengthGauge", pulse = "laser" }}]
+[evolve]
+t = [0, "laser.duration"]
+dt = 0.1
+"""
+    case = cases.read(config.parse(bicircular + rest, folder=tmp_path))
+    red, blue = case.fields["laser"].fields
+    assert float(red.duration) == pytest.approx(float(blue.duration), rel=1e-12)
+    assert float(red.carrier.ellipticity) == -float(blue.carrier.ellipticity) == 1.0

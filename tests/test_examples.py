@@ -24,9 +24,13 @@ SHORTER = {
     "helium-1d": ["basis.shape=[31, 31]", "basis.spacing=0.6", "model.terms.4.width=3",
                   "evolve.t=[0, 5]", "evolve.observables.2.radius=5"],
     "h2-1d": ["basis.shape=[31, 31]", "basis.spacing=0.5"],
+    "yield-scan": ["basis.shape=127", "evolve.dt=0.2", "laser.cycles=1", "model.terms.3.width=10",
+                   "evolve.observables.1.radius=10", 'scan.laser.intensity="2e13:3e14:log:3"'],
     "double-well-levels": ["basis.shape=127", "basis.spacing=0.1"],
     "hydrogen-harmonics": ["basis.radial.n=60", "basis.radial.rmax=40", "basis.lmax=8",
                            "laser.cycles=1", "evolve.dt=0.1", "model.terms.3.width=15"],
+    "argon-harmonics": ["basis.radial.n=60", "basis.radial.rmax=40", "basis.lmax=8",
+                        "laser.cycles=1", "evolve.dt=0.1", "model.terms.3.width=15"],
     "h2plus-laser": ["basis.rmax=40", "basis.eta=16", "basis.nodes=9", "laser.cycles=1",
                      "model.terms.3.width=15", "evolve.dt=0.1", "evolve.observables.3.radius=15"],
     "dirac-pulse": ["basis.radial.n=30", "basis.radial.rmax=6", "basis.kappa_max=2",
@@ -117,6 +121,23 @@ def test_double_well_levels(outputs, capsys):
     # Pairs: split far less than they are apart.
     assert energies[1] - energies[0] < 0.01 * (energies[2] - energies[0])
     assert max(told["residuals"]) < 1e-9
+
+
+def test_yield_scan(outputs, capsys):
+    told = run("yield-scan", outputs, capsys)
+    assert told["items"] == told["done"] == 6
+    ionized = np.asarray(told["values"]["ionization"])
+    # Rising with the intensity, at both phases.
+    assert ionized.shape == (3, 2) and np.all(np.diff(ionized, axis=0) > 0)
+
+
+@pytest.mark.slow
+def test_argon_harmonics(outputs, capsys):
+    told = run("argon-harmonics", outputs, capsys)
+    assert told["info"]["initial_state"] == "3p"
+    # 15.76 eV measured; the fit is within 0.3 %, and so are 60 splines.
+    assert abs(told["info"]["initial_energy"] * 27.2114 + 15.76) < 0.05
+    assert 0 < told["final"]["ionization"] < 0.2
 
 
 @pytest.mark.slow
@@ -235,6 +256,17 @@ def test_gradient_of_a_population(capsys):
 
 
 @pytest.mark.slow
+def test_shaped_pulse(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    printed = script("shaped-pulse", capsys)
+    first, last = (float(x) for x in re.findall(r"(\S+) (?:at first|in the end)", printed))
+    assert first < 1e-4 and last > 0.99
+    # The basis is small: 45 splines and l ≤ 3.
+    assert float(re.findall(r"half the step: (\S+)", printed)[0]) == pytest.approx(last, abs=1e-3)
+    assert (tmp_path / "shaped-pulse.png").exists() and zt.load("shaped-pulse.h5").value > 0.99
+
+
+@pytest.mark.slow
 def test_electron_gas(capsys):
     printed = script("electron-gas", capsys)
     bare = float(re.findall(r"Hartree–Fock +(\S+)", printed)[0])
@@ -287,3 +319,15 @@ def test_h2plus_levels(capsys):
     printed = script("h2plus-levels", capsys)
     for energy, error, exact in re.findall(r"E = (\S+) ± (\S+) hartree \(exact (\S+)\)", printed):
         assert abs(float(energy) - float(exact)) < float(error) < 5e-3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:lmax", "ignore:rmax")
+def test_attoclock(capsys):
+    printed = script("attoclock", capsys)
+    offset, spread = (
+        float(x) for x in re.findall(r"AttoclockOffset: (-?[\d.]+) ± ([\d.]+)°", printed)[0]
+    )
+    # The ion turns electrons on, with the rotation; two photons need l ≤ 2, three little more.
+    assert 0 < offset < 60
+    assert spread < 2

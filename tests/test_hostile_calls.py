@@ -27,6 +27,11 @@ class Pole(zt.Term):
             return [basis.multiply(1 / basis.places().values[0])]
 
 
+def gas():
+    return zt.qmc.SlaterJastrow(zt.qmc.ElectronGas(2, rs=2.0), jastrow=[zt.qmc.U(order=2)])
+
+
+SEED = f"must be at most {2**62}"
 PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
 
 
@@ -53,6 +58,25 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.Model(zt.Kinetic()), "terms: must be a list of Terms, but is "),
         (lambda H: zt.Grid(10**12, 0.1), "shape: must fit the device's .* needs at least 7.28 T"),
         (lambda H: zt.Levels(10**9), "n: must fit the device's "),
+        (lambda H: zt.SoftCoulomb(centers=[]), "centers: must hold at least one place"),
+        (
+            lambda H: zt.evolve(
+                H, np.ones(31), (0, 1), 0.1, observables=[zt.InstantaneousPopulations(10**12)]
+            ),
+            "observables.0.n: must be at most 31, but is 1000000000000",
+        ),
+        (
+            lambda H: zt.RadialBSplines(20, 7, 5e-324),
+            "rmax: must leave 16 breakpoints apart, but is 4.94066e-324",
+        ),
+        (
+            lambda H: zt.RadialBSplines(20, 7, 10.0, "graded", first=1e-300),
+            "first: must be a length from which steps can grow to rmax, but is 1e-300",
+        ),
+        (
+            lambda H: zt.LengthGauge(zt.Kinetic(mass=np.float64(2.0))),
+            "pulse: must be a Field, but is a Kinetic",
+        ),
         (
             lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, observabels=[zt.Norm()]),
             r'observabels: must be a keyword of evolve \(H, .* none; did you mean "observables"',
@@ -62,6 +86,35 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.qmc.vmc(None, walker=3), '.* did you mean "walkers"'),
         (lambda H: zt.qmc.dmc(None, time_step=0.1), '.* did you mean "timestep"'),
         (lambda H: zt.qmc.optimize(None, metod=None), '.* did you mean "method"'),
+        (
+            lambda H: zt.Grid(spacing=0.1, shapee=3),
+            r'shapee: must be a keyword of Grid \(shape, .*\), but is none; did you mean "shape"',
+        ),
+        (lambda H: zt.qmc.reblock([1.0], weihgts=None), '.* did you mean "weights"'),
+        (lambda H: zt.fluence(pulsee=3), '.* did you mean "pulse"'),
+        (lambda H: zt.SineSquared(amplitud=1.0), '.* did you mean "amplitude"'),
+        (lambda H: zt.qmc.ElectronGas(14, rs=1.0, dimensions=2), '.* did you mean "dimension"'),
+        (lambda H: zt.qmc.vmc(gas(), seed=10**30), f"seed: {SEED}, but is 1{30 * '0'}"),
+        (lambda H: zt.qmc.dmc(gas(), timestep=0.1, seed=-1), "seed: must be at least 0, but is -1"),
+        (lambda H: zt.qmc.optimize(gas(), seed=10**9999), f"seed: {SEED}, but is about 1e9999"),
+        (lambda H: zt.Grid((8, 8), [0.1, 0.1, 0.1]), "spacing: must have 1 or 2 values, one for "),
+        (lambda H: zt.Grid(8, [0.1, 0.1]), "spacing: must have 1 value, but has 2"),
+        (lambda H: zt.Grid(8, 1e-200), "spacing: must be at least 1e-30, but is 1e-200"),
+        (
+            lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, resume=True),
+            "resume: must go with the checkpoint to resume, but checkpoint is None",
+        ),
+        (lambda H: zt.qmc.vmc(gas(), resume=True), "resume: must go with the checkpoint"),
+        (
+            lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, checkpoint=7),
+            "checkpoint: must be a text or path, but is 7",
+        ),
+        (lambda H: zt.load(3), "file: must be a text or path, but is 3"),
+        (lambda H: zt.load(None), "file: must be a text or path, but is None"),
+        (lambda H: zt.eigenstates(H).save(3), "path: must be a text or path, but is 3"),
+        (lambda H: zt.qmc.reblock("a"), "series: must be a list of numbers, but is 'a'"),
+        (lambda H: zt.fluence(3), "pulse: must be a Field, but is 3"),
+        (lambda H: zt.plot.save(3, "x.png"), "figure: must be a Figure, but is 3"),
         (lambda H: zt.RadialBSplines(10**9), "n: must be at most 100000, but is 1000000000"),
     ],
 )  # fmt: skip
@@ -161,3 +214,12 @@ def test_a_stored_state_is_checked_by_a_dry_run(H, values, sentence, tmp_path, c
     assert cli.status(command) == 2
     assert re.search(sentence, capsys.readouterr().err)
     assert not out.exists()
+
+
+def test_a_nucleus_that_no_number_of_points_resolves_is_told():
+    basis = zt.ProlateSpheroidal(R=2.0, rmax=10, eta=8)
+    with pytest.warns(zt.spectra.ConvergenceWarning, match="eta beyond 100000, or a smaller"):
+        zt.discretize(
+            zt.Model([zt.Kinetic(), zt.Coulomb(Z=[1e12, 1.0], centers=[[0, 0, -1], [0, 0, 1]])]),
+            basis,
+        )

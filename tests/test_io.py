@@ -118,3 +118,13 @@ def test_damaged_results_get_one_sentence(damage, tmp_path):
         damage(file)
     with pytest.raises(zt.InputError, match="file: must be a"):
         zt.load(path)
+
+
+@pytest.mark.parametrize("value", [0, "x", np.zeros((2, 2)), np.zeros(0)])
+def test_dimensions_that_are_none(tmp_path, value):
+    """HDF5's own reader of dimension scales would end the process."""
+    io.write(tmp_path / "a.h5", dataset())
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["history"].attrs["DIMENSION_LIST"] = value
+    with pytest.raises(zt.InputError, match="file: must be a readable result file"):
+        io.read(tmp_path / "a.h5")

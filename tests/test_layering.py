@@ -24,6 +24,7 @@ LEVELS = {
     "reproduce": 7,
     "plot": 7,
     "scans": 7,
+    "controls": 7,
     "sweeps": 7,
     "together": 7,
     "batches": 0,
@@ -47,6 +48,7 @@ LEVELS = {
     "progress": 0,
     "stopping": 0,
     "rounds": 0,
+    "remade": 0,
     "checkpoints": 0,
     "same_run": 0,
     "results": 0,
@@ -229,6 +231,7 @@ CONCRETE = {
 }
 # Parts of `bases` that belong to no one basis.
 SHARED = {"angular", "base", "bsplines", "edges", "field_free", "places", "plane_waves", "split"}
+SHARED |= {"unit_vector"}
 SHARED_NAMES = SHARED | {"Basis", "ExteriorScaling", "RadialBSplines"}  # of `zitter.bases`
 # Where concrete bases may be imported, to be made or offered: never to be asked for.
 MAY_IMPORT = {"public.py", "reproduce", "config/eigenstates.py"}

@@ -98,6 +98,14 @@ class TestAxes:
             ("laser.cep=a:b:lin:3", 'must go from number to number, but is "a:b"'),
             ("laser.cep=1 nm:2 pm:lin:3", "must have one unit, but has nm and pm"),
             ("laser.cep=1,1.5,1", "must not repeat a value"),
+            ("laser.cep=1,1.0", "must not repeat a value"),
+            ("basis.shape=[1, 2], [1.0, 2]", "must not repeat a value"),
+            (
+                "precision=double,single",
+                "precision must be the same for all items, but is to vary: one sweep or run for "
+                "each would do, with --precision",
+            ),
+            ("mesh.space=1,2", "mesh.space must be the same for all items"),
         ],
     )
     def test_refusals(self, text, sentence):
@@ -167,6 +175,7 @@ def test_part_of_the_items_and_a_dry_run(case, tmp_path, capsys):
     assert np.array(told["values"]["norm"], float).shape == (4, 2)
     code, stdout, _ = zitter(capsys, *two, "--dry-run")
     told = last_json(stdout)
+    assert all(label in stdout for label in ("memory needed", "the device has", "device  "))
     assert code == 0 and (told["items"], told["done"], told["runs"]) == (8, 2, 1)
     assert told["items_at_once"] == 6 and told["memory_bytes"] > 6 * 63 * 16
     assert told["seconds_to_run"] > 0
@@ -231,6 +240,18 @@ def test_a_sweep_that_was_stopped_goes_on(case, tmp_path, capsys, monkeypatch):
         assert parts.values[name].tobytes() == values.tobytes(), name
 
 
+def test_checkpoints_of_items_that_are_there_go(case, tmp_path, capsys):
+    """A kill may come between the result of an item and the end of its checkpoint."""
+    out = tmp_path / "out"
+    arguments = ("sweep", case, "--over", "laser.intensity=1e13,1e14", "--out", out)
+    assert zitter(capsys, *arguments)[0] == 0
+    left = out / "checkpoint" / "of-an-item"
+    left.mkdir(parents=True)
+    (left / "state.h5").write_text("old")
+    assert zitter(capsys, *arguments)[0] == 0
+    assert not (out / "checkpoint").exists()
+
+
 @pytest.mark.slow
 def test_tasks_of_an_array_fill_one_sweep(case, tmp_path, capsys, monkeypatch):
     """Two processes at once, as Slurm would start them; the last one adds all up."""
@@ -289,6 +310,23 @@ def test_processes_are_not_for_arrays_of_jobs(case, capsys):
     )
     assert code == 2
     assert stderr == "error: --processes: must not be given together with --slurm, but is\n"
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("values", ["1,-1", "-1,1"])
+def test_nothing_begins_where_one_process_refuses_its_items(case, tmp_path, values):
+    case.write_text(f"{LEVELS}[eigenstates]\nbasis_check = false\n", encoding="utf-8")
+    command = [sys.executable, "-m", "zitter", "sweep", case, f"--out={tmp_path / 'out'}"]
+    done = subprocess.run(
+        [*command, f"--over=model.terms.1.softening={values}", "--processes=2"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=600,
+    )
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    assert done.stderr.count("error: ") == 1, done.stderr
+    assert "(with model.terms.1.softening=-1)" in done.stderr
 
 
 @pytest.mark.multiprocess

@@ -25,20 +25,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, files, io, locks, parts, processes, runtime, same_run
+from zitter.remade import is_remade
 
 STATE, BEFORE = "state.h5", "state-before.h5"
 LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
-
-
-class Remade(eqx.Module):
-    """A part of a state that nothing changes and that begins anew with each run, such as factors of
-    a matrix: no file keeps it."""
 
 
 class Order(Protocol):
@@ -164,8 +159,11 @@ class Checkpoint:
                     files.disk.remove(file)
         return pieces
 
-    def load(self, state: Any) -> tuple[int, Any, list[Piece]] | None:
-        """(steps done, state, pieces), or None where there is nothing to resume."""
+    def load(self, state: Any, counted: int = 1) -> tuple[int, Any, list[Piece]] | None:
+        """(steps done, state, pieces), or None where there is nothing to resume.
+
+        `counted` is what one step counts for in what people are told.
+        """
         if not processes.agree(self.exists())[0]:
             return None
         problem = None
@@ -179,7 +177,7 @@ class Checkpoint:
                 problem = error
                 continue
             if problem is not None:
-                done = found[0]
+                done = found[0] * counted
                 warnings.warn(
                     f"the last checkpoint is damaged ({problem.message}): the run goes on from the "
                     f"one before it, at step {done}",
@@ -219,7 +217,7 @@ class Checkpoint:
         pieces = [self._read_piece(k) for k in range(int(saved.attributes["pieces"]))]
         new = iter(loaded)
         whole = jax.tree.map(
-            lambda part: part if _is_remade(part) else next(new), state, is_leaf=_is_remade
+            lambda part: part if is_remade(part) else next(new), state, is_leaf=is_remade
         )
         return int(saved.attributes["done"]), whole, pieces
 
@@ -286,16 +284,12 @@ def _restored(values: np.ndarray, leaf: Any) -> jax.Array:
 
 def named_leaves(tree: Any) -> dict[str, Any]:
     """The leaves of a pytree by the way to them, "psi" or "memory.0", without what is remade."""
-    paths, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_remade)
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=is_remade)
     return {
         jax.tree_util.keystr(path, simple=True, separator=".").replace("/", "_") or "value": leaf
         for path, leaf in paths
-        if not _is_remade(leaf)
+        if not is_remade(leaf)
     }
-
-
-def _is_remade(part: Any) -> bool:
-    return isinstance(part, Remade)
 
 
 def _variables(arrays: dict[str, np.ndarray]) -> dict[str, io.Variable]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,12 @@ import numpy as np
 from zitter import units
 
 LONGEST = 600  # characters of a sentence; input may be of any length
+LARGEST_SEED = 2**62
 _SHOWN = 80  # characters of a value in it
 # Kinds of plain data, in the words of input files.
 _PLAIN = {
     dict: "table", list: "list", tuple: "list", str: "text", int: "whole number", float: "number",
-    type(None): "nothing", bool: "true or false", datetime.datetime: "date",
+    os.PathLike: "path", type(None): "nothing", bool: "true or false", datetime.datetime: "date",
     datetime.date: "date", datetime.time: "time of day",
 }  # fmt: skip
 
@@ -73,7 +76,10 @@ def shown(value: Any) -> str:
         text = repr(value)
     except (ValueError, RecursionError):
         text = "\n"
-    return text if len(text) <= _SHOWN and "\n" not in text else in_words(type(value))
+    # What NumPy adds to numbers inside an object means nothing to whom the sentence is for.
+    foreign = "np." in text and not isinstance(value, np.generic)
+    fits = len(text) <= _SHOWN and "\n" not in text and not foreign
+    return text if fits else in_words(type(value))
 
 
 def in_words(kind: type) -> str:
@@ -160,10 +166,23 @@ def integer(key: str, value: Any, minimum: int | None = None, maximum: int | Non
         raise InputError(key, f"must be a whole number, but is {shown(value)}")
     value = int(value)
     if minimum is not None and value < minimum:
-        raise InputError(key, f"must be at least {minimum}, but is {value}")
+        raise InputError(key, f"must be at least {minimum}, but is {shown(value)}")
     if maximum is not None and value > maximum:
-        raise InputError(key, f"must be at most {maximum}, but is {value}")
+        raise InputError(key, f"must be at most {maximum}, but is {shown(value)}")
     return value
+
+
+def seed(value: Any) -> int:
+    """What random numbers begin with: JAX takes 63 bits, and twists count on from it."""
+    return integer("seed", value, 0, LARGEST_SEED)
+
+
+def one_for_each(key: str, values: list[Any], count: int, what: str) -> list[Any]:
+    """`count` values, of as many or of one that serves for all."""
+    if len(values) not in (1, count):
+        wanted = "1 value" if count == 1 else f"1 or {count} values, {what},"
+        raise InputError(key, f"must have {wanted}, but has {len(values)}")
+    return values * count if len(values) == 1 else values
 
 
 def choice(key: str, value: Any, allowed: Iterable[Any]) -> Any:
@@ -209,8 +228,31 @@ def listed(key: str, values: Any, kind: type) -> None:
         instance(f"{key}.{position}", value, kind)
 
 
+def path(key: str, value: Any) -> Path:
+    """The name of a file or folder."""
+    return Path(instance(key, value, (str, os.PathLike)))
+
+
+def resume(value: Any, checkpoint: Any) -> bool:
+    """Whether a run goes on from its checkpoint, which must be named then."""
+    if boolean("resume", value) and checkpoint is None:
+        raise InputError("resume", "must go with the checkpoint to resume, but checkpoint is None")
+    return bool(value)
+
+
 def with_article(name: str) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def numbers(key: str, value: Any) -> np.ndarray:
+    """Real numbers in a row, finite or not."""
+    try:
+        found = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(key, f"must be a list of numbers, but is {shown(value)}") from None
+    if found.ndim != 1:
+        raise InputError(key, f"must be a list of numbers, but has shape {found.shape}")
+    return found
 
 
 def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> Any:

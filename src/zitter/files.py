@@ -213,6 +213,14 @@ def verify(path: str | os.PathLike[str]) -> None:
                       "is another one")  # fmt: skip
 
 
+def has_checksum(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has one; `verify` compares it."""
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - _TRAILER.size, 0))
+        return file.read(len(_MARK)) == _MARK
+
+
 class Damaged(checks.InputError):
     """A file is not as it was written."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import abc
+import math
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -14,10 +16,14 @@ import numpy as np
 from zitter import checks, kinds, runtime
 from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver, recommended
+from zitter.eigensolvers.base import residual_norms
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
 from zitter.solve.needs import Needs, of_solver
+
+LOST = 1e-6  # share of a packet's momenta beyond the lattice's own that is warned of
+_SPREAD = ("width", "momentum")
 
 
 class InitialState(eqx.Module):
@@ -36,26 +42,88 @@ class InitialState(eqx.Module):
 
 
 class Eigenstate(InitialState):
-    """The stationary state number `state` of H without light and absorbers, at the first moment."""
+    """A stationary state of H without light and absorbers, at the first moment.
 
-    state: int = eqx.field(static=True)
+        zt.Eigenstate()                   the valence shell where a term names one, else the lowest
+        zt.Eigenstate("valence", m=1)     with another m, on a basis that has it
+        zt.Eigenstate(n=2, l=1)           2p; without n the lowest of that l
+        zt.Eigenstate(3)                  the fourth of all by energy
+
+    `TongLin`, `GarveyJackmanGreen` and `Marinescu` name valence shells. Below those lie states of
+    the core; a run that starts there says so. On a `SpinorBasis` n and l mean j = l + 1/2, μ = 1/2.
+    """
+
+    state: int | str | None = eqx.field(static=True)
+    n: int | None = eqx.field(static=True)
+    l: int | None = eqx.field(static=True)
+    m: int | None = eqx.field(static=True)
     solver: Eigensolver | None
 
-    def __init__(self, state: int = 0, solver: Eigensolver | None = None):
-        self.state = checks.integer("state", state, 0)
-        self.solver = solver
+    def __init__(
+        self,
+        state: int | Literal["valence"] | None = None,
+        solver: Eigensolver | None = None,
+        *,
+        n: int | None = None,
+        l: int | None = None,
+        m: int | None = None,
+    ):
+        if isinstance(state, str) and state != "valence":
+            raise checks.InputError("state", f'must be a number or "valence", but is "{state}"')
+        if not isinstance(state, str) and state is not None:
+            state = checks.integer("state", state, 0)
+        quantum = {"n": n, "l": l} if state == "valence" else {"n": n, "l": l, "m": m}
+        for key, value in quantum.items():
+            if state is not None and value is not None:
+                raise checks.InputError(key, f"must not be given with state = {state}, but is")
+        self.state, self.solver = state, solver
+        self.l = None if l is None else checks.integer("l", l, 0)
+        self.n = None if n is None else checks.integer("n", n, (self.l or 0) + 1)
+        self.m = None if m is None else checks.integer("m", m)
+
+    def on(self, H: Hamiltonian, t: float = 0.0) -> jax.Array:
+        """The state itself, for runs that begin at time t."""
+        return self.make(H, t)[0]
 
     def make(self, H, t):
-        found = eigenstates(without_light(H, t), self.state + 1, self.solver)
-        information = {
-            "initial_energy": float(found.energies[self.state]),
-            "initial_residual": float(found.residuals[self.state]),
-        }
-        return _in_precision(found.states[self.state]), information
+        shell, still = _valence(H), without_light(H, t)
+        named = self._named(shell)
+        if named is None:
+            place = int(self.state or 0)
+            found = eigenstates(still, place + 1, self.solver)
+            energy, psi = float(found.energies[place]), found.states[place]
+            known: dict[str, Any] = {"initial_residual": float(found.residuals[place])}
+        else:
+            energy, psi = H.basis.named_state(still.operator, *named, self.m)
+            residual = residual_norms(still, [energy], psi[None])[0]
+            known = {"initial_residual": float(residual), "initial_state": _label(*named)}
+        if shell is not None and shell != named:
+            valence = H.basis.named_state(still.operator, *shell, None)[0]
+            known |= _told_of_core(valence, energy, shell)
+        return _in_precision(psi), {"initial_energy": energy, **known}
+
+    def check(self, H):
+        named = self._named(_valence(H))
+        if named is not None:
+            H.basis.named_state(without_light(H, 0.0).operator, *named, self.m)
 
     def needs(self, H, t):
-        still = without_light(H, t)
-        return of_solver(still, self.state + 1, self.solver or recommended(still, self.state + 1))
+        if self._named(_valence(H)) is not None:  # one radial problem
+            return Needs(0, 0.0)
+        still, count = without_light(H, t), int(self.state or 0) + 1
+        return of_solver(still, count, self.solver or recommended(still, count))
+
+    def _named(self, shell: tuple[int, int] | None) -> tuple[int, int] | None:
+        """(l, number of states of that l below), None where states are counted."""
+        if self.n is not None or self.l is not None:
+            l = self.l or 0
+            return l, (self.n or l + 1) - l - 1
+        if self.state == "valence" and shell is None:
+            raise checks.InputError(
+                "state",
+                'must be a number, or n and l, as no term names a valence shell, but is "valence"',
+            )
+        return None if isinstance(self.state, int) else shell
 
 
 class WavePacket(InitialState):
@@ -82,8 +150,22 @@ class WavePacket(InitialState):
     def make(self, H, t):
         return _in_precision(self.on(H.basis)), {}
 
+    def check(self, H):
+        self._require_held(H.basis)
+
     def on(self, basis: Basis) -> jax.Array:
-        """The normalized packet, on a basis that samples functions of the coordinates."""
+        """The normalized packet, on a basis that samples functions of the coordinates.
+
+        A lattice of spacing h holds |k| < π/h; what lies beyond would come back from the other end.
+        """
+        beyond = self._require_held(basis)
+        if beyond > LOST:
+            warnings.warn(
+                f"{100 * beyond:.2g} % of the packet's momenta lie beyond what the spacing can "
+                "hold (|k| < π/spacing) and will move another way: take a smaller spacing or a "
+                "larger width",
+                stacklevel=2,
+            )
 
         def packet(*x):
             keys = ("center", "width", "momentum")
@@ -98,6 +180,27 @@ class WavePacket(InitialState):
         if not checks.is_traced(psi) and not float(basis.norm(psi)) > 0:
             raise checks.InputError("center", f"must lie on the grid, but is {self.center}")
         return basis.normalize(psi)
+
+    def _require_held(self, basis: Basis) -> float:
+        """The share of momenta beyond π/h, Σ_a P(|k_a| ≥ π/h_a): each axis has a Gaussian of mean
+        k_a and width 1/2σ_a. A mean beyond is refused."""
+        lattice = basis.lattice
+        if lattice is None or checks.is_traced((self.width, self.momentum)):
+            return 0.0
+        beyond = 0.0
+        width, momentum = (_for_axes(k, getattr(self, k), len(lattice)) for k in _SPREAD)
+        for h, s, k in zip(lattice, width, momentum, strict=True):
+            most = math.pi / h
+            if abs(k) >= most:
+                raise checks.InputError(
+                    "momentum",
+                    f"must be below π/spacing = {most:.4g}, which is all that a spacing of {h:.4g} "
+                    f"holds, but is {checks.as_given(k)}: take a spacing below "
+                    f"{math.pi / abs(k):.3g}",
+                )
+            tails = (math.erfc(math.sqrt(2) * s * (most + sign * k)) for sign in (1, -1))
+            beyond += sum(tails) / 2
+        return min(beyond, 1.0)
 
 
 class Stored(InitialState):
@@ -149,6 +252,30 @@ def without_light(H: Hamiltonian, t: float) -> Hamiltonian:
     return Hamiltonian(H.basis, frozen.fixed, origin=H.origin.then(lambda H: without_light(H, t)))
 
 
+def _valence(H: Hamiltonian) -> tuple[int, int] | None:
+    """(l, number of states of that l below) by the terms of the model, or by the basis."""
+    named = None if H.model is None else H.model.valence
+    return H.basis.valence if named is None else named
+
+
+def _label(l: int, below: int) -> str:
+    """2p, 3d, …; spectroscopy has no letters for large l."""
+    letters = "spdfghiklmnoqrtuvwxyz"
+    return f"{below + l + 1}{letters[l] if l < len(letters) else f'[l={l}]'}"
+
+
+def _told_of_core(valence: float, energy: float, shell: tuple[int, int]) -> dict[str, Any]:
+    """What is to be known of a start below the valence shell, in whose states electrons are."""
+    if energy > valence - 1e-6 * abs(valence):
+        return {}
+    text = (
+        f"the run starts in the core, {valence - energy:.4g} hartree below the valence shell "
+        f"{_label(*shell)}, in a state that other electrons fill"
+    )
+    warnings.warn(f'{text} (state = "valence" is the default)', stacklevel=3)
+    return {"initial_in_core": text}
+
+
 def _in_precision(psi: Any) -> jax.Array:
     return jnp.asarray(psi).astype(runtime.settings().complex_dtype)
 
@@ -160,7 +287,5 @@ def _numbers(key: str, value: Any, check: Any, dimension: str | None) -> Any:
 
 
 def _for_axes(key: str, value: Any, ndim: int) -> list[Any]:
-    values = value if isinstance(value, list) else [value] * ndim
-    if len(values) != ndim:
-        raise checks.InputError(key, f"must have 1 or {ndim} value(s), but has {len(values)}")
-    return values
+    given = value if isinstance(value, list) else [value]
+    return checks.one_for_each(key, given, ndim, "one for each axis")

@@ -65,14 +65,7 @@ def write(
     import h5py
 
     with files.whole(path, True, before) as sink, h5py.File(sink, "w") as file:
-        sizes: dict[str, int] = {}
-        for name, variable in dataset.variables.items():
-            stored, dims = _stored(variable)
-            if len(dims) != stored.ndim:
-                raise ValueError(f"{name}: {stored.ndim} axes but dimensions {dims}")
-            for dim, size in zip(dims, stored.shape, strict=True):
-                if sizes.setdefault(dim, size) != size:
-                    raise ValueError(f"dimension {dim} has length {sizes[dim]} and {size}")
+        sizes = sizes_of(dataset)
         scales = {}
         for dim, size in sizes.items():
             coordinate = dataset.variables.get(dim)
@@ -99,6 +92,19 @@ def write(
         for name, packed in dataset.objects.items():
             _write_object(file.create_group(f"{OBJECTS}/{name}"), packed)
         more(file)
+
+
+def sizes_of(dataset: Dataset) -> dict[str, int]:
+    """The length of each dimension; a `ValueError` where arrays do not fit their dimensions."""
+    sizes: dict[str, int] = {}
+    for name, variable in dataset.variables.items():
+        stored, dims = _stored(variable)
+        if len(dims) != stored.ndim:
+            raise ValueError(f"{name}: {stored.ndim} axes but dimensions {dims}")
+        for dim, size in zip(dims, stored.shape, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(f"dimension {dim} has length {sizes[dim]} and {size}")
+    return sizes
 
 
 def read(path: str | os.PathLike[str]) -> Dataset:
@@ -217,7 +223,11 @@ def _describe(item: Any, variable: Variable) -> None:
 
 
 def _dimension(item: Any, axis: int, name: str) -> str:
-    if item.is_scale:
+    """The name of an axis. Not asked of HDF5's library, which trusts attributes that anybody can
+    change, and ends the process where they are not what it expects."""
+    if item.attrs.get("CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE"):
         return name
-    scales = item.dims[axis]
-    return scales[0].name.lstrip("/") if len(scales) else f"dim_{axis}"
+    lists = item.attrs.get("DIMENSION_LIST")
+    if lists is None or not len(lists[axis]):
+        return f"dim_{axis}"
+    return item.file[lists[axis][0]].name.lstrip("/")

@@ -106,7 +106,7 @@ def drive(
             around.enter_context(checkpoint.held())
         done, kept = 0, []
         if resume and checkpoint is not None:
-            done, state, kept = _continued(checkpoint, state, names, rows, steps)
+            done, state, kept = _continued(checkpoint, state, names, rows, steps, counted)
         state = on_one_mesh(state)  # as a segment leaves it: one program serves all
         pieces, resumed_at, saved_at = len(kept), done, done if kept else None
         if done == 0 and visit is not None:
@@ -156,10 +156,15 @@ def drive(
 
 
 def _continued(
-    checkpoint: Checkpoint, state: Any, names: list[str], rows: list[Any], steps: int
+    checkpoint: Checkpoint,
+    state: Any,
+    names: list[str],
+    rows: list[Any],
+    steps: int,
+    counted: int,
 ) -> tuple[int, Any, list[Piece]]:
     """(steps done, state, records) of a checkpoint; nothing but the state given without one."""
-    saved = checkpoint.load(state)
+    saved = checkpoint.load(state, counted)
     if saved is None:
         return 0, state, []
     done, state, kept = saved
@@ -169,7 +174,8 @@ def _continued(
     if done > steps:
         raise checks.InputError(
             "resume",
-            f"must go on to a later end, but {checkpoint.folder} has come farther already",
+            f"must go on to a later end than step {steps * counted}, but the run in "
+            f"{checkpoint.folder} has come to step {done * counted} already",
         )
     return done, state, kept
 
@@ -182,12 +188,6 @@ def decided(stop: bool, due: bool, count: float) -> tuple[bool, bool, int]:
     stop = processes.anywhere(stop)
     decided = processes.agree(due, count)
     return stop, bool(decided[0]), int(decided[1])
-
-
-def scan(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, state: Any, steps: int):
-    """The same steps as one differentiable `lax.scan`, with no host visits: (state, records)."""
-    body = jax.checkpoint(lambda carry, _: step(context, carry))
-    return jax.lax.scan(body, state, None, length=steps)
 
 
 def _stacked(values: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -1,6 +1,6 @@
 """The public names, one explicit list: what `import zitter as zt` offers as `zt.Grid` and so on."""
 
-from zitter import qmc
+from zitter import keywords, qmc
 from zitter.bases import (
     Basis,
     EigenBasis,
@@ -14,6 +14,7 @@ from zitter.bases import (
     read_eigenbasis,
 )
 from zitter.checks import InputError, RunError, ZitterError
+from zitter.controls import AtEnd, control
 from zitter.cube import read_cube, write_cube
 from zitter.eigensolvers import (
     LOBPCG,
@@ -29,6 +30,7 @@ from zitter.eigensolvers import (
 from zitter.fields import (
     Field,
     FieldSum,
+    FreeForm,
     Gaussian,
     HalfCycle,
     SineSquared,
@@ -38,8 +40,9 @@ from zitter.fields import (
     Trapezoid,
     Waveform,
 )
+from zitter.fields.fluence import fluence
 from zitter.hamiltonian import Hamiltonian
-from zitter.initial import WavePacket
+from zitter.initial import Eigenstate, WavePacket
 from zitter.kinds import load
 from zitter.linalg import Operator, Unsupported
 from zitter.observables import (
@@ -77,7 +80,7 @@ from zitter.propagators import (
     Taylor,
     TaylorSum,
 )
-from zitter.results import Eigenstates, Solution, Sweep
+from zitter.results import Controlled, Eigenstates, Solution, Sweep
 from zitter.runtime import configure
 from zitter.scans import scan
 from zitter.solve import eigenstates, energy_errors, evolve
@@ -120,6 +123,7 @@ __all__ = [
     "Acceleration",
     "AngularSplit",
     "AnisotropicCornell",
+    "AtEnd",
     "Basis",
     "Breathing",
     "Chebyshev",
@@ -127,6 +131,7 @@ __all__ = [
     "CommutatorFree4",
     "ComplexAbsorber",
     "ConstantVelocity",
+    "Controlled",
     "Cornell",
     "CosSin",
     "Coulomb",
@@ -139,6 +144,7 @@ __all__ = [
     "DrivenMatrix",
     "EigenBasis",
     "Eigensolver",
+    "Eigenstate",
     "Eigenstates",
     "Energy",
     "ExteriorScaling",
@@ -147,6 +153,7 @@ __all__ = [
     "FieldFree",
     "FieldSum",
     "Flux",
+    "FreeForm",
     "GarveyJackmanGreen",
     "GaussCollocation",
     "Gaussian",
@@ -214,11 +221,13 @@ __all__ = [
     "ZitterError",
     "channel_states",
     "configure",
+    "control",
     "discretize",
     "eigenbasis",
     "eigenstates",
     "energy_errors",
     "evolve",
+    "fluence",
     "load",
     "qmc",
     "read_cube",
@@ -227,3 +236,5 @@ __all__ = [
     "spinor_states",
     "write_cube",
 ]
+
+keywords.check_keywords(__name__)

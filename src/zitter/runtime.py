@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from zitter import checks, compiler_flags, keywords, processes
+from zitter import checks, compiler_flags, processes
 
 Precision = Literal["double", "single", "tf32"]
 PRECISIONS = ("double", "single", "tf32")
@@ -64,7 +64,6 @@ class Settings:
 _settings: Settings | None = None
 
 
-@keywords.checked
 def configure(
     precision: Precision = "double",
     device: str | None = None,

@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from zitter import runtime
+from zitter.remade import parted
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 SHORT = 256  # records: an equilibration and the run after it should be one program
@@ -23,13 +24,22 @@ SHORT = 256  # records: an equilibration and the run after it should be one prog
 
 def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
     """What `function(context, …)` would return, as shapes that know their devices."""
+    return placed(function, context, *shapes)[0]
+
+
+def placed(function: Callable[..., Any], context: Any, *shapes: Any) -> tuple[Any, int]:
+    """The same, and the bytes that it takes on each device."""
     arrays, static = eqx.partition(context, eqx.is_array)
     made = eqx.filter_eval_shape(function, context, *shapes)
     call = jax.jit(lambda arrays, *given: function(eqx.combine(arrays, static), *given))
-    places = call.lower(arrays, *shapes).compile().output_shardings
-    return jax.tree.map(
-        lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), made, places
+    program = call.lower(arrays, *shapes).compile()
+    found = jax.tree.map(
+        lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place),
+        made,
+        program.output_shardings,
     )
+    memory = memory_of(program)
+    return found, bytes_of((arrays, found)) if memory is None else memory
 
 
 def on_one_mesh(state: Any) -> Any:
@@ -58,7 +68,8 @@ class Program:
     capacity: int
     memory: int  # bytes on each device: arguments, results and what it needs on the way
     seconds_to_compile: float
-    state: int = 0  # bytes of the state on each device
+    state: int = 0  # bytes of the state on each device, but for what is made once
+    made: int = 0  # bytes of that
     record: int = 0  # bytes of one record
 
     def seconds(self, context: Any, state: Any, steps: int) -> float:
@@ -85,16 +96,16 @@ def compiled(
     capacity = most_records(jax.tree.leaves(records), steps)
 
     def call(arrays, state, count):
-        return segment(step, capacity, eqx.combine(arrays, static), state, count)
+        return _carried(step, capacity, eqx.combine(arrays, static), *parted(state), count)
 
     program = jax.jit(call).lower(arrays, state, jnp.zeros((), jnp.int32)).compile()
     taken = time.perf_counter() - started
     row = sum(map(_bytes, jax.tree.leaves(records)))
-    own = bytes_of(state)
+    made, own = map(bytes_of, parted(state))
     memory = memory_of(program)
     if memory is None:  # a back end that does not tell: arguments, results, two more states
-        memory = sum(map(_bytes, jax.tree.leaves(arrays))) + 4 * own + capacity * row
-    return Program(program, capacity, memory, taken, own, row)
+        memory = sum(map(_bytes, jax.tree.leaves(arrays))) + made + 4 * own + capacity * row
+    return Program(program, capacity, memory, taken, own, made, row)
 
 
 def memory_of(program: Any) -> int | None:
@@ -161,19 +172,30 @@ def record_shape(step: Callable[[Any, Any], tuple[Any, Any]], context: Any, stat
         return eqx.filter_eval_shape(step, context, state)[1]
 
 
-@eqx.filter_jit
 def segment(step, capacity, context, state, count):
-    """`count` ≤ `capacity` steps with their records; kept compiled for later runs of this shape."""
-    _, shapes = eqx.filter_eval_shape(step, context, state)
+    """`count` ≤ `capacity` steps with their records; kept compiled for later runs of this shape.
+
+    What nothing changes is not copied.
+    """
+    made, changing = parted(state)
+    changing, buffers = _carried_compiled(step, capacity, context, made, changing, count)
+    return eqx.combine(made, changing), buffers
+
+
+def _carried(step, capacity, context, made, changing, count):
+    _, shapes = eqx.filter_eval_shape(step, context, eqx.combine(made, changing))
     buffers = jax.tree.map(lambda r: jnp.zeros((capacity, *r.shape), r.dtype), shapes)
 
     def body(i, carry):
-        state, buffers = carry
-        state, record = step(context, state)
-        return state, jax.tree.map(lambda b, v: b.at[i].set(v), buffers, record)
+        changing, buffers = carry
+        state, record = step(context, eqx.combine(made, changing))
+        return parted(state)[1], jax.tree.map(lambda b, v: b.at[i].set(v), buffers, record)
 
-    state, buffers = jax.lax.fori_loop(0, count, body, (state, buffers))
-    return state, jax.tree.leaves(buffers)
+    changing, buffers = jax.lax.fori_loop(0, count, body, (changing, buffers))
+    return changing, jax.tree.leaves(buffers)
+
+
+_carried_compiled = eqx.filter_jit(_carried)
 
 
 def _bytes(array: Any) -> int:

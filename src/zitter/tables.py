@@ -11,6 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rich.table import Table
 
+LOG_WIDTH = 120
 MOST_VALUES = 16  # longer arrays are not for a table or a line of JSON
 
 
@@ -21,10 +22,18 @@ def columns(first: str, *others: str) -> Table:
 
     grid = Table(box=box.SIMPLE_HEAD)
     grid.show_header = any((first, *others))
-    grid.add_column(first)
+    grid.add_column(first, overflow="fold")  # what is too long goes on in the next line
     for name in others:
-        grid.add_column(name, justify="right" if name else "left")
+        grid.add_column(name, justify="right" if name else "left", overflow="fold")
     return grid
+
+
+def width() -> int:
+    """Letters in a line: of the terminal, or of a log."""
+    from rich.console import Console
+
+    console = Console()
+    return console.width if console.is_terminal else LOG_WIDTH
 
 
 def table(title: str, rows: dict[str, str]) -> str:
@@ -40,9 +49,7 @@ def rendered(title: str, *parts: Table) -> str:
     from rich.console import Console, Group
     from rich.text import Text
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=120)
+    console = Console(width=width())
     with console.capture() as captured:
         console.print(Text(title, style="bold"))
         console.print(Group(*(part for part in parts if part.row_count)), end="")

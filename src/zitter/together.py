@@ -8,7 +8,8 @@ items. What all have in common is kept once; what differs lies along that axis, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType
 from typing import Any
 
@@ -18,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import batches, checks, loop, runtime, segments, solve
+from zitter.remade import parted
 from zitter.results import Solution
 from zitter.solve import course, guards
 
@@ -62,6 +64,7 @@ class _Items(eqx.Module):
 
     common: course.Context
     own: course.Context
+    made: Any  # of their states what is made once and is the same for all, such as factors
     on: Any = eqx.field(static=True)
 
     @classmethod
@@ -76,9 +79,9 @@ class _Items(eqx.Module):
         stacked = jax.tree.map(lambda *v: np.stack(v) if differ(*v) else None, *columns)
         fixed = jax.tree.map(lambda own, value: None if own else value, varied, lead)
         own = batches.spread(stacked, len(contexts))
-        return cls(eqx.combine(fixed, rest), own, batches.mesh())
+        return cls(eqx.combine(fixed, rest), own, None, batches.mesh())
 
-    def each(self, function: Any, *columns: Any) -> Any:
+    def each(self, function: Any, *columns: Any, out_axes: Any = 0) -> Any:
         """function(context, *values) of every item, each on its own device."""
 
         def one(own: Any, *values: Any) -> Any:
@@ -86,21 +89,46 @@ class _Items(eqx.Module):
             return batches.local(function, self.on, context, *values)
 
         axis = None if self.on is None else batches.AXIS
-        return jax.vmap(one, spmd_axis_name=axis)(self.own, *columns)
+        return jax.vmap(one, out_axes=out_axes, spmd_axis_name=axis)(self.own, *columns)
+
+    def whole(self, state: Any) -> Any:
+        """The state of an item with what all share."""
+        return state if self.made is None else eqx.combine(self.made, state)
+
+    def changing(self, state: Any) -> Any:
+        """The inverse."""
+        return state if self.made is None else parted(state)[1]
 
 
 def _step(items: _Items, states: Any) -> Any:
-    return items.each(course.record, states)
+    def record(context: course.Context, state: Any) -> Any:
+        state, values = course.record(context, items.whole(state))
+        return items.changing(state), values
+
+    return items.each(record, states)
 
 
 @eqx.filter_jit
-def _begin(items: _Items, psi: Any) -> Any:
-    return items.each(course.begin, psi)
+def _begin(items: _Items, psi: Any) -> tuple[Any, Any]:
+    """(what is made once for all items, or None where they differ in it; their states without)."""
+
+    def begin(context: course.Context, psi: Any) -> Any:
+        return parted(course.begin(context, psi))
+
+    if items.on is None:
+        try:
+            return items.each(begin, psi, out_axes=(None, 0))
+        except ValueError:  # JAX finds that it depends on the item
+            pass
+    return None, items.each(course.begin, psi)
 
 
 @eqx.filter_jit
 def _finish(items: _Items, states: Any, steps: int) -> Any:
-    return items.each(lambda context, state: course.advance(context, state, steps), states)
+    def advance(context: course.Context, state: Any) -> Any:
+        return items.changing(course.advance(context, items.whole(state), steps))
+
+    return items.each(advance, states)
 
 
 @eqx.filter_jit
@@ -115,8 +143,12 @@ def carried(
     label: str = "evolving",
     progress: bool = False,
     checkpoint: loop.Checkpoint | None = None,
+    about: Callable[[int], AbstractContextManager[None]] | None = None,
 ) -> list[Solution | checks.RunError]:
-    """The solution of each plan from its ψ, or what went wrong; plans are of one form."""
+    """The solution of each plan from its ψ, or what went wrong; plans are of one form.
+
+    Warnings are of the worst item, or inside `about(i)` of each.
+    """
     lead, count = plans[0], len(plans)
     items, stacked, states = _prepared(plans, psi)
     tail, every = lead.tail, lead.context.save_every
@@ -146,9 +178,15 @@ def carried(
             found.append(checks.RunError(problem))
             continue
         recorded = jax.tree.map(lambda x, i=i: x[:, i], outcome.records)
-        found.append(plan.solution(own, recorded, looked, outcome.seconds / count))
+        with nullcontext() if about is None else about(i):
+            found.append(plan.solution(own, recorded, looked, outcome.seconds / count))
     _add_step_errors(plans, psi, found)
-    _warn(lead, found)
+    if about is None:
+        _warn(lead, found)
+    else:
+        for i, one in enumerate(found):
+            with about(i):
+                _warn(lead, [one])
     return found
 
 
@@ -175,11 +213,13 @@ def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, floa
 
 def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any, Any]:
     """(items, ψ of all of them, the states they start from)."""
-    items = _Items.of([plan.context for plan in plans])
-    states = jnp.stack([runtime.as_state(p, plans[0].dtype) for p in psi])
-    stacked = batches.spread(states, len(psi))
+    starts = {id(p): runtime.as_state(p, plans[0].dtype) for p in psi}
+    # They go together, so none leaves out what another one reaches.
+    items = _Items.of([plan.context.starting(*starts.values()) for plan in plans])
+    stacked = batches.spread(jnp.stack([starts[id(p)] for p in psi]), len(psi))
     with batches.alone():
-        return items, stacked, _begin(items, stacked)
+        made, states = _begin(items, stacked)
+    return dataclasses.replace(items, made=made), stacked, states
 
 
 def _add_step_errors(
@@ -188,14 +228,20 @@ def _add_step_errors(
     """What a run with twice the step says of each item, where there is one for all of them."""
     with batches.alone():
         coarse = [plan.coarse() for plan in plans]
-    ready = [plan for plan in coarse if plan is not None]
-    if len(ready) < len(plans) or not all(same_form(ready[0], plan) for plan in ready):
-        return
-    with guards.silence():
-        others = carried([shared(ready[0], plan) for plan in ready], psi)
+    others: Sequence[Any] = coarse
+    ready = [plan for plan in coarse if isinstance(plan, solve.Plan)]
+    if len(ready) == len(plans) and all(same_form(ready[0], plan) for plan in ready):
+        with guards.silence():
+            others = carried([shared(ready[0], plan) for plan in ready], psi)
     for plan, end, other in zip(plans, found, others, strict=True):
-        if isinstance(end, Solution) and isinstance(other, Solution):
+        if not isinstance(end, Solution) or other is None:
+            continue
+        if isinstance(other, Solution):
             plan.compare(end, other)
+        else:
+            apart = "the items cannot be carried together with it"
+            why = solve.Unchecked(apart if isinstance(other, solve.Plan) else other)
+            end.info["step_check"] = str(other if isinstance(other, solve.Unchecked) else why)
 
 
 def _parts(context: course.Context) -> tuple[Any, Any]:

@@ -19,6 +19,8 @@ HARTREE_J = 4.3597447222060e-18
 TIME_S = 2.4188843265864e-17
 FIELD_V_PER_M = 5.14220675112e11
 INTENSITY_W_PER_CM2 = 3.50944552773e16  # ε0 c FIELD_V_PER_M² / 2 · 1e-4
+# Of ∫E² dt: intensities are those of peak fields, ε0 c E0²/2, half of that for E² itself.
+FLUENCE_J_PER_CM2 = 2 * INTENSITY_W_PER_CM2 * TIME_S
 SPEED_OF_LIGHT = 137.035999177
 
 # Keys are spelled as physicists spell them; `_factor` says which other spellings are understood.

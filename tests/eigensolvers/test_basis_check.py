@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.special
 
 import zitter as zt
 from systems import hydrogen
@@ -23,6 +24,17 @@ def test_stated_errors_cover_true_ones_and_are_no_empty_words():
             ratios += list(np.array(eig.info["energy_errors"]) / true)
     assert np.mean(np.array(ratios) >= 1) >= 0.95
     assert np.median(ratios) < 10
+
+
+@pytest.mark.parametrize(("n", "h"), [(64, 0.25), (64, 0.3), (31, 0.6)])
+def test_a_potential_with_a_kink(n, h):
+    """|x|: waves gain but second order from the spacing. Levels by zeros of Ai′ and Ai."""
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression="abs(x)")])
+    eig = zt.eigenstates(zt.discretize(model, zt.Grid(n, h)), 2, basis_check=True)
+    slopes, values = (zeros[0] for zeros in scipy.special.ai_zeros(1)[1::-1])
+    true = np.abs(np.asarray(eig.energies) - -np.array([slopes, values]) / 2 ** (1 / 3))
+    stated = np.array(eig.info["energy_errors"])
+    assert np.all(stated > true) and stated[0] < 3 * true[0]
 
 
 def test_hydrogen_in_the_plane_at_a_poor_spacing():

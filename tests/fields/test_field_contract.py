@@ -24,6 +24,7 @@ def bell(s, length=96.0, amplitude=0.05, frequency=0.3):
     return amplitude * jnp.sin(jnp.pi * s / length) ** 4 * jnp.cos(frequency * s)
 
 
+COEFFICIENTS = 0.05 * np.sin(np.arange(10.0)).reshape(2, 5)
 FORMULA = "0.05 * sin(pi * t / 96)**4 * cos(0.3 * t)"
 FIELDS = {
     "sine squared": fields.SineSquared(**CARRIER, cycles=4, cep=0.4),
@@ -50,6 +51,10 @@ FIELDS = {
     "waveform of the field": fields.Waveform(electric_field=bell, duration=96.0, start=4.0),
     "waveform of the field in words": fields.Waveform(
         electric_field=FORMULA, duration=96.0, start=4.0
+    ),
+    "free form": fields.FreeForm(COEFFICIENTS, band=(0.2, 0.4), duration=96.0, start=4.0),
+    "free form in a plane": fields.FreeForm(
+        np.stack([COEFFICIENTS, COEFFICIENTS[::-1]]), band=(0.2, 0.4), duration=96.0, start=4.0
     ),
     "sum": fields.SineSquared(**CARRIER, cycles=4)
     + 0.3 * fields.Gaussian(amplitude=0.05, frequency=0.6, fwhm=15.0),

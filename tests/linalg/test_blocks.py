@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from zitter import runtime
+from zitter.linalg.angular_coupling import AngularCoupling
 from zitter.linalg.bands import dense_from_bands
-from zitter.linalg.blocks import AngularCoupling, DipoleBlocks, RadialBlocks
+from zitter.linalg.blocks import DipoleBlocks, RadialBlocks
 from zitter.linalg.channel_matrices import ChannelMatrices
 from zitter.linalg.kernels import block_tridiagonal
+from zitter.linalg.neighbors import Neighbors, united
 from zitter.linalg.radial_solver import RadialSolver
 from zitter.linalg.sums import Sum
 
@@ -35,13 +37,14 @@ def angular(sign=1.0):
     return matrix + sign * matrix.T
 
 
+EVERYONE = Neighbors(np.tile(np.arange(4), (4, 1)))  # a full matrix is its own list of weights
 OPERATORS = {
     "radial": RadialBlocks(symmetric_bands(4, 2, 9)),
-    "length": AngularCoupling(symmetric_bands(1, 2, 9), angular()[None]),
+    "length": AngularCoupling(symmetric_bands(1, 2, 9), angular()[None], EVERYONE),
     "velocity": AngularCoupling(
         np.concatenate([symmetric_bands(1, 2, 9, -1.0), symmetric_bands(1, 2, 9)]),
-        np.stack([angular(), angular(-1.0)]),
-        -1j,
+        -1j * np.stack([angular(), angular(-1.0)]),
+        EVERYONE,
     ),
     "within channels": ChannelMatrices(
         dense_from_bands(jnp.asarray(symmetric_bands(4, 8, 9))), 0.7
@@ -83,9 +86,29 @@ def test_time_factors_do_not_copy_the_blocks():
     assert operator.merged(operator.scaled(0.5)).upper is operator.upper
 
 
-def test_parts_with_other_phases_stay_apart():
+def test_couplings_with_other_bands_stay_apart():
     both = OPERATORS["length"] + OPERATORS["velocity"]
     assert isinstance(both, Sum) and len(both.parts) == 2
+
+
+def test_couplings_with_other_neighbors_are_one_where_their_bands_are_the_same():
+    """Rows 0 and 3 have one neighbor to the right or left and stand for themselves otherwise."""
+    bands = symmetric_bands(2, 2, 9)
+    lists = [Neighbors([[1, 1], [0, 2], [1, 3], [2, 3]]), Neighbors([[2], [3], [0], [1]])]
+    first, second = (
+        AngularCoupling(bands, RNG.normal(size=(2, *found.rows.shape)) * factor, found, True, "r")
+        for found, factor in zip(lists, (1.0, -1j), strict=True)
+    )
+    both = first.merged(second.scaled(0.3))
+    assert isinstance(both, AngularCoupling) and both.neighbors == united(*lists)[0]
+    matrix = np.asarray(first.as_matrix() + 0.3 * second.as_matrix())
+    np.testing.assert_allclose(both.as_matrix(), matrix, atol=1e-14)
+    np.testing.assert_allclose(both.as_sparse().toarray(), matrix, atol=1e-14)
+    psi = state()
+    expected = (matrix @ np.asarray(psi).reshape(-1)).reshape(4, 9)
+    np.testing.assert_allclose(both.apply(psi), expected, atol=1e-13)
+    np.testing.assert_allclose(both.apply(psi.real), (matrix @ psi.real.ravel()).reshape(4, 9))
+    assert first.real and not both.real
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,9 @@ def test_products_have_the_same_bits_on_any_number_of_devices():
 @pytest.mark.multiprocess
 @pytest.mark.slow
 def test_products_of_every_m_differ_by_the_order_of_four_terms():
-    """25 channels with couplings over nine rows. Light sums up to four channels by a matrix product
-    over those at hand: 25 on one device, 13 + 18 on two, 9 + 18 on three, zeros among them. Matrix
-    products group their terms by that length, so that two roundings of a sum of four may differ;
-    what keeps l and m is the same to the bit."""
+    """25 channels with couplings over nine rows. Each channel mixes its neighbors by a small matrix
+    product, one of many, which may be grouped otherwise where a device has fewer of them: two
+    roundings of a sum of four may differ. What keeps l and m is the same to the bit."""
     rows = devices.run("spherical_runs", 3, "products", [[4, "all"]], [2, 3])
     assert len(rows) == 2
     for row in rows:

@@ -32,6 +32,14 @@ def test_a_run_has_the_same_bits_on_three_devices():
     check(devices.run("walker_runs", 3, [{"walkers": 3}], ["quick dmc"]), 1)
 
 
+@pytest.mark.multiprocess
+def test_one_walker_on_each_device_agrees_to_rounding():
+    """The compiler groups its arithmetic otherwise than that of two."""
+    found = devices.run("walker_runs", 2, [{"walkers": 2}], ["quick vmc"], 2)
+    ((_, off, _),) = found.values()
+    assert off < 1e-13
+
+
 @pytest.mark.slow
 @pytest.mark.multiprocess
 @pytest.mark.parametrize("name", ["quick vmc", "quick dmc", "vmc", "dmc"])

@@ -94,6 +94,18 @@ class TestSpectrum:
         marks = [line.get_xdata()[0] for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
         np.testing.assert_allclose(marks, [cutoff], rtol=1e-4)
 
+    @pytest.mark.parametrize(("ellipticity", "marks"), [(0.0, 1), (0.2, 1), (0.5, 0), (-1.0, 0)])
+    def test_no_cutoff_where_electrons_do_not_come_back(self, ellipticity, marks):
+        times = np.linspace(0.0, 60.0, 601)
+        pulse = zt.SineSquared(amplitude=0.1, frequency=0.2, cycles=2, polarization="x",
+                               ellipticity=ellipticity)  # fmt: skip
+        vectors = np.stack([np.sin(times), np.cos(times), 0 * times], axis=1)
+        axes = {"x": np.arange(3.0), "y": np.arange(3.0), "z": np.arange(3.0)}
+        figure = plot.spectrum(solution(times, {"acceleration": vectors}, axes), pulse,
+                               ionization_energy=0.5)  # fmt: skip
+        drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
+        assert len(drawn) == marks
+
 
 class TestFigures:
     def test_pulse(self, atom):

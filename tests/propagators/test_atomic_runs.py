@@ -13,7 +13,7 @@ from scipy.special import spherical_jn
 import zitter as zt
 from systems import propagate
 from zitter import cases, config, solve
-from zitter.spectra.angular import spherical_harmonic
+from zitter.spectra.directions import harmonics
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 STRONG = zt.SineSquared(cycles=4, frequency=0.5, intensity="5e14 W/cm^2")
@@ -143,7 +143,8 @@ def test_angular_momenta_in_the_hundreds():
     expected = (-1j) ** l * np.sqrt(2 * l + 1) * spherical_jn(l, 200.0)
     np.testing.assert_allclose(found, expected, atol=1e-11)
     theta = np.linspace(0.1, 3.0, 5)
-    total = sum(np.abs(spherical_harmonic(250, m, theta)) ** 2 for m in range(-250, 251))
+    vectors = np.stack([np.sin(theta), np.zeros(5), np.cos(theta)], axis=1)
+    total = np.sum(np.abs(harmonics([(250, m) for m in range(-250, 251)], vectors)) ** 2, axis=0)
     np.testing.assert_allclose(total, 501 / (4 * np.pi), rtol=1e-11)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from zitter.qmc import statistics
+from zitter.qmc import Samples, statistics
 from zitter.qmc.statistics import autocorrelation_time, equilibration, reblock
 
 
@@ -133,6 +133,20 @@ def test_the_transient_is_found():
     # Without a transient nothing is dropped: 4σ, and some freedom in choosing what to look at.
     dropped = sum(equilibration(autoregressive(100, 0.3, seed)) > 0 for seed in range(200))
     assert dropped <= 4
+
+
+@pytest.mark.parametrize(("variance", "acceptance"), [(0.3, 0.5), (0.0, 0.0)])
+def test_walkers_that_stand_still_have_no_error_bar(variance, acceptance):
+    """Few walkers, none of which moved: equal energies are not exact ones."""
+    constant = {"energy": 2.05, "kinetic": 0.4, "variance": variance, "acceptance": acceptance}
+    traces = {name: np.full(4, value) for name, value in constant.items()}
+    scatter = {"energy": np.zeros(8)}
+    found = Samples(traces, np.ones(4), 0, "hartree", {}, scatter=scatter)
+    assert found.energy_error == found.parts["kinetic"].error == math.inf
+    assert "rests on about 1 independent" in found.notes[0]
+    exact = Samples(traces | {"variance": np.full(4, 1e-28), "acceptance": np.ones(4)},
+                    np.ones(4), 0, "hartree", {}, scatter=scatter)  # fmt: skip
+    assert exact.energy_error == 0 and not exact.notes
 
 
 def test_a_constant_series_has_no_error():

@@ -138,14 +138,25 @@ def test_a_damaged_checkpoint_of_a_run(tmp_path, capsys):
     assert same(run.numbers(), whole.numbers())
 
 
-def test_a_damaged_initial_state_is_refused(tmp_path, capsys):
-    run = Run("evolve", tmp_path)
+def test_a_damaged_initial_state_is_computed_again(tmp_path, capsys):
+    """Of a run that has a state and all records: nothing but checks of the run look back to it."""
+    whole, run = Run("evolve", tmp_path / "whole"), Run("evolve", tmp_path / "run")
+    assert whole.status() == 0
     watched = Watched()
     with put(watched), pytest.raises(Killed):
         files.disk = Killing(120)
         run.status()
+    assert (run.out / "checkpoint" / "state.h5").exists()
     initial = run.out / "checkpoint" / "initial.h5"
     flip(initial, initial.stat().st_size // 2)
-    assert run.status("--resume") == 2
-    told = capsys.readouterr().err
-    assert "must be as it was written" in told and "initial.h5" in told
+    assert run.status("--resume") == 0
+    assert "the initial state in the checkpoint is damaged" in capsys.readouterr().err
+    assert same(run.numbers(), whole.numbers())
+
+
+def test_the_step_is_told_that_a_damaged_checkpoint_falls_back_to(begun):
+    """Not the number of records, of which one may stand for many steps."""
+    path = begun.folder / "state.h5"
+    flip(path, path.stat().st_size // 2)
+    with pytest.warns(UserWarning, match="at step 700"):
+        begun.load(jnp.float64(0.0), 100)

@@ -86,6 +86,21 @@ def test_extensions_that_are_refused(tmp_path, capsys):
         assert run.status("--extend", "--set", more) == 2
         assert "--extend: must change nothing but how far" in capsys.readouterr().err
     assert run.status("--extend", "--set", "vmc.blocks=10") == 2
-    assert "must go on to a later end" in capsys.readouterr().err
+    assert "--extend: must go on to a later end than step " in capsys.readouterr().err
     assert run.status("--extend", "--overwrite") == 2
     assert run.status("--resume") == 0
+
+
+def test_a_refused_extension_changes_nothing(tmp_path, capsys):
+    """Of a run that was killed, and so has no result beside its checkpoint."""
+    whole, run = Run("evolve", tmp_path / "whole"), Run("evolve", tmp_path / "run")
+    assert whole.status() == 0
+    with put(Killing(120)), pytest.raises(Killed):
+        run.status()
+    files = {p: p.read_bytes() for p in (run.out / "checkpoint").rglob("[!.]*") if p.is_file()}
+    assert run.status("--extend", "--set", "evolve.t=[0, 0.25]") == 2
+    told = capsys.readouterr().err
+    assert "--extend: must go on to a later end than step 2, but" in told
+    assert {p: p.read_bytes() for p in files} == files
+    assert run.status("--resume") == 0, capsys.readouterr().err
+    assert same(run.numbers(), whole.numbers())

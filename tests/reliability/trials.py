@@ -24,13 +24,15 @@ import numpy as np
 import pytest
 
 from test_examples import EXAMPLES
-from zitter import checks, cli, files, initial, kinds, segments, solve
+from zitter import checks, cli, files, initial, kinds, runtime, segments, solve
 from zitter.qmc import sizes
 from zitter.qmc.optimizers import needs as optimizing
 from zitter.solve import needs as solve_needs
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
 LONGEST = 1000  # characters of a sentence
+# Bytes of the machine that commands believe to be on: what fits a larger one may be long by right.
+MEMORY = 8 * 1024**3
 # Words of Python's own in what is said to people.
 PYTHON = re.compile(
     r"\b(dict|NoneType|float64|int64|ndarray|KeyError|TypeError|ValueError|unhashable|"
@@ -85,6 +87,13 @@ def limited(seconds: float, late: Callable[[], None] | None = None) -> Iterator[
         signal.signal(signal.SIGALRM, previous)
 
 
+@contextlib.contextmanager
+def small_machine() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "_host_memory", lambda: MEMORY)
+        yield
+
+
 def terminate() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -99,7 +108,7 @@ def tried(
     started, status, fault, more = time.perf_counter(), None, "", ""
     try:
         quiet = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-        with quiet[0], quiet[1], limited(LIMIT, late):
+        with quiet[0], quiet[1], small_machine(), limited(LIMIT, late):
             status = action()
     except Hang:
         fault, more = "hang", traceback.format_exc(limit=-12)

@@ -39,6 +39,13 @@ def test_where_the_rule_is_met():
     assert met == pytest.approx(500 * np.log(1 / (500 * 1e-7)), abs=0.01)
 
 
+def test_tolerances_come_from_the_papers_table():
+    """Between its rows the harmonic energy falls by 0.629, 0.102, 0.020 and 0.004175."""
+    case = next(c for c in paper.CASES if c.name == "harmonic")
+    slopes = [paper.slope(case, count) for count, _ in case.table]
+    assert slopes == pytest.approx([6.29e-4, 6.29e-4, 1.02e-4, 2.0e-5, 0.004175 / 1004])
+
+
 @pytest.mark.slow
 def test_default_run_is_as_expected():
     report = paper.run()

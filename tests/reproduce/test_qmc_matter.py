@@ -29,3 +29,9 @@ def test_helium_has_its_published_energies():
     rows = qmc_matter.atoms_rows(atoms, {}, size, False, False)
     assert len(rows) == 2 and all(row.ok for row in rows)
     assert all(row.error is not None and row.error < 2e-3 for row in rows)
+
+
+@pytest.mark.slow
+def test_default_run_is_as_expected():
+    report = qmc_matter.run()
+    assert report.ok, [row for row in report.rows if not row.ok]

@@ -190,5 +190,5 @@ def test_refusals_of_potentials(tmp_path):
         discretized(zt.Repulsion())
     with pytest.raises(zt.InputError, match="centers: must be a list of points"):
         discretized(zt.SoftCoulomb(centers=[[0.0, 1.0]]))
-    with pytest.raises(zt.InputError, match="Z: must hold 1 or 2"):
+    with pytest.raises(zt.InputError, match="Z: must have 1 or 2"):
         discretized(zt.SoftCoulomb(Z=[1.0, 2.0, 3.0], centers=[0.0, 1.0]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -55,6 +55,8 @@ class Basis(eqx.Module):
     """
 
     shape: eqx.AbstractVar[tuple[int, ...]]
+    # (l, number of states of that l below) of the valence shell, where it is made of an atom's.
+    valence: ClassVar[Any] = None
 
     def __check_init__(self):
         # Whoever wrote the basis: precision is chosen before its first operator is made.
@@ -284,6 +286,17 @@ class Basis(eqx.Module):
     def kappa_states(self, operator: Operator, kappa: int) -> tuple[np.ndarray, np.ndarray]:
         """All energies of one κ, positrons first, and the states as columns."""
         raise Refused(self, "states of one κ", "it needs a SpinorBasis")
+
+    def named_state(
+        self, operator: Operator, l: int, below: int, m: int | None
+    ) -> tuple[float, jax.Array]:
+        """(energy, ψ) of the state of angular momentum l with `below` others of that l below it.
+
+        Where m is not given it is the only one that the basis has, or 0.
+        """
+        raise Refused(
+            self, "states named by n and l", "count them by energy instead: state = 0, 1, …"
+        )
 
     def box_errors(
         self, operator: Operator, energies: Any, states: Any

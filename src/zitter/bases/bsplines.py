@@ -21,6 +21,7 @@ import scipy.linalg
 from scipy.optimize import brentq
 
 from zitter import checks, runtime
+from zitter.bases.overlap_solver import solve_overlap
 from zitter.linalg.bands import host_dense
 
 Spacing = Literal["linear", "exponential", "graded"]
@@ -48,7 +49,7 @@ class ExteriorScaling(eqx.Module):
             raise checks.InputError("angle", f"must be below 90 degrees, but is {self.angle:g} rad")
 
 
-MOST = 100_000  # splines: each inverse of their overlap has as many rows and columns
+MOST = 100_000  # splines: the eigenvectors of r have as many rows and columns
 
 
 class RadialBSplines(eqx.Module):
@@ -100,6 +101,10 @@ class RadialBSplines(eqx.Module):
             first = float(checks.positive("first", first, "length"))
             grading = float(checks.positive("grading", grading, "length"))
             breaks = breakpoints(knots, count, self.rmax, first, grading)
+            if not np.all(np.diff(breaks) > 0):
+                raise checks.InputError(
+                    "rmax", f"must leave {count + 1} breakpoints apart, but is {self.rmax:g}"
+                )
         else:
             breaks = _given_breakpoints(knots, count, self.rmax)
         if scaling is not None:
@@ -199,8 +204,8 @@ class RadialBSplines(eqx.Module):
 
     @property
     def inverse_overlap(self) -> np.ndarray:
-        """S⁻¹ as a dense matrix."""
-        return _overlaps(self).inverse
+        """S⁻¹ as a dense matrix, made anew each time."""
+        return scipy.linalg.inv(host_dense(self.overlap))
 
     def project(self, function: Callable[[Any], Any]) -> jax.Array:
         """Coefficients of the spline closest to P(r) in the mean square."""
@@ -210,7 +215,7 @@ class RadialBSplines(eqx.Module):
         total = len(self.knots) - self.degree - 1
         places = table.spans[:, None] - self.degree + np.arange(self.degree + 1)[None, :]
         moments = jnp.zeros(total, local.dtype).at[places].add(local)
-        return jnp.asarray(self.inverse_overlap) @ moments[1 : self.n + 1]
+        return solve_overlap(self, moments[None, 1 : self.n + 1])[0]
 
     def __repr__(self) -> str:
         turned = "" if self.scaling is None else f", scaled beyond {self.scaling.radius:g}"
@@ -231,7 +236,6 @@ class _Tables(NamedTuple):
 class _Overlaps(NamedTuple):
     bands: np.ndarray
     hermitian: np.ndarray
-    inverse: np.ndarray
 
 
 @functools.lru_cache(maxsize=32)
@@ -256,8 +260,7 @@ def _overlaps(radial: RadialBSplines) -> _Overlaps:
     with jax.ensure_compile_time_eval():
         bands = np.asarray(radial.matrix())
         hermitian = np.real(np.asarray(radial.matrix(hermitian=True)))
-    dense = host_dense(bands)
-    return _Overlaps(bands, hermitian, scipy.linalg.inv(dense))
+    return _Overlaps(bands, hermitian)
 
 
 def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float) -> np.ndarray:
@@ -276,7 +279,7 @@ def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float
         def excess(gamma):
             return first * np.expm1(gamma * count) / np.expm1(gamma) - rmax
 
-        gamma: Any = brentq(excess, 1e-12, 600.0 / count)
+        gamma: Any = _root(excess, 1e-12, 600.0 / count, first)
         points = first * np.expm1(gamma * j) / np.expm1(gamma)
     else:
         # dr/dj = h − (h − first) e^{−r/grading}:  e^{r/grading} = a + (1 − a) e^{hj/grading}
@@ -284,10 +287,20 @@ def breakpoints(kind: str, count: int, rmax: float, first: float, grading: float
             a = 1 - first / h
             return h * j + grading * np.log(a * np.exp(-h * j / grading) + 1 - a)
 
-        h: Any = brentq(lambda h: radius(h, count) - rmax, first, 1e3 * rmax)
+        h: Any = _root(lambda h: radius(h, count) - rmax, first, 1e3 * rmax, first)
         points = radius(h, j)
     points[0], points[-1] = 0.0, rmax
     return points
+
+
+def _root(function: Any, low: float, high: float, first: float) -> float:
+    with np.errstate(all="ignore"):
+        ends = function(low), function(high)
+        if not (np.isfinite(ends).all() and ends[0] * ends[1] <= 0):
+            raise checks.InputError(
+                "first", f"must be a length from which steps can grow to rmax, but is {first:g}"
+            )
+        return float(brentq(function, low, high))  # type: ignore[arg-type]
 
 
 def _given_breakpoints(knots: Sequence[float], count: int, rmax: float) -> np.ndarray:

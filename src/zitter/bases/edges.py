@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Of a state of norm one, in the last l or at the end of the box: what changes yields by as much.
 LIMIT = 1e-6
+# Of what light has taken from the start: what turns an angular distribution by about a degree.
+SHARE = 1e-3
 
 
 class ConvergenceWarning(UserWarning):
@@ -56,9 +58,22 @@ class Edge(eqx.Module):
             sentence = self.sentence(population, limit)
             warnings.warn(sentence, ConvergenceWarning, stacklevel=caller())
 
+    def facts(self, population: float, left: float) -> dict[str, float]:
+        """What `info` tells of it; `left` is the part of the state that left its start."""
+        return {self.name: population}
+
+    def limit(self, left: float) -> float:
+        """The population to warn of."""
+        return LIMIT
+
 
 class LastL(Edge):
-    """The highest l, from which light would lead on."""
+    """The highest l, from which light would lead on; a kick that keeps the norm reflects there.
+
+    What is reflected may be gone from the last l when the pulse is over, so its largest population
+    counts, and that against the part of the state that left its start: angles of emission are made
+    of that part alone.
+    """
 
     basis: Basis
     name: ClassVar[str] = "last_l_population"
@@ -68,10 +83,16 @@ class LastL(Edge):
         rows = jnp.asarray(psi)[self.basis.l == self.basis.l.max()]
         return jnp.real(jnp.vdot(rows, self.basis.overlap(rows)))
 
+    def facts(self, population: float, left: float) -> dict[str, float]:
+        return {self.name: population, "last_l_share": population / left}
+
+    def limit(self, left: float) -> float:
+        return min(LIMIT, SHARE * left)
+
     def sentence(self, population: float, limit: float) -> str:
         return (
             f"lmax = {np.max(self.basis.l)} is too small: the last l holds {population:.1e} of the "
-            f"probability (limit {limit:.0e})"
+            f"probability (limit {limit:.0e}) at some time of the run"
         )
 
 
@@ -97,12 +118,24 @@ def populations(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> di
     return largest(edges, psi, before) | last
 
 
-def judged(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> dict[str, float]:
-    """The populations as numbers, with warnings of those above the limit."""
-    found = {name: float(value) for name, value in populations(edges, psi, before).items()}
+def judged(
+    edges: tuple[Edge, ...], psi: Any, before: dict[str, Any], left: float
+) -> dict[str, float]:
+    """The populations as numbers, with warnings of those above the limit; `left` is the part of
+    the state that left its start."""
+    found = populations(edges, psi, before)
+    facts: dict[str, float] = {}
     for edge in edges:
-        edge.warn(found[edge.name])
-    return found
+        population = float(found[edge.name])
+        edge.warn(population, edge.limit(left))
+        facts |= edge.facts(population, left)
+    return facts
+
+
+def gone(basis: Basis, start: Any, psi: Any) -> jax.Array:
+    """1 − |⟨start|ψ⟩|², for a start of any norm; at least what rounding leaves."""
+    kept = jnp.abs(basis.inner(start, psi)) ** 2 / jnp.real(basis.inner(start, start)) ** 2
+    return jnp.maximum(1 - kept, 1e-10)
 
 
 # What the runs of a scan have reported, innermost scan last; empty outside of scans.

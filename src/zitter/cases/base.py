@@ -37,6 +37,8 @@ class Job:
     tell: Callable[[str], None]
     log: Callable[[str], None]
     keep: Callable[[Result, str], None]  # saves a part under a name, with its input
+    # Of cases that run together: inside, what is said is about the one of this number.
+    about: Callable[[int], contextlib.AbstractContextManager[None]] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Case(abc.ABC):
     not_in_files: ClassVar[frozenset[str]]
     # What to do instead of extending a run with something else that differs.
     instead: ClassVar[str] = ""
+    # Kinds of what it may give; any where it does not say.
+    results: ClassVar[tuple[str, ...]] = ()
     # Names of what a run may leave beside its result.
     parts: ClassVar[tuple[str, ...]] = ()
 
@@ -98,6 +102,11 @@ class Case(abc.ABC):
         """What the state that it carries takes; 0 where that is not known."""
         return 0
 
+    @property
+    def precision(self) -> str:
+        """As its result tells it."""
+        return runtime.settings().precision
+
     def joins(self, lead: Case) -> bool:
         """Whether this case can be carried together with another one, both after `check`.
 
@@ -115,8 +124,7 @@ class Case(abc.ABC):
 
     def fingerprint(self) -> str:
         """What must be the same for a run to be continued: all but labels and the mesh."""
-        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
-        return same_run.fingerprint(table, runtime.describe() | {"mesh": ""})
+        return same_run.fingerprint(self.document.without_mesh(), runtime.describe() | {"mesh": ""})
 
     def follow(self, checkpoint: Path) -> None:  # noqa: B027
         """Take on what the run in this checkpoint chose itself, where the file does not say."""

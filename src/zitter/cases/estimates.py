@@ -14,11 +14,11 @@ from zitter.qmc.runs import Run
 def of_stages(psi: Any, stages: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, str]]:
     """Facts and rows of all stages: the largest, and their times together."""
     defaults = {p.name: p.default for p in inspect.signature(qmc.optimize).parameters.values()}
-    sizes, compiling, running = zip(
+    memory, compiling, running = zip(
         *(_stage(psi, defaults | stage) for stage in stages), strict=True
     )
     facts = {
-        "memory_bytes": max(sizes),
+        "memory_bytes": max(memory),
         "seconds_to_compile": sum(compiling),
         "seconds_to_run": sum(running),
     }

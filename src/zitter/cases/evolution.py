@@ -7,7 +7,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +19,7 @@ import numpy as np
 from zitter import (
     batches,
     checks,
+    files,
     io,
     loop,
     processes,
@@ -38,6 +41,7 @@ from zitter.linalg.base import Unsupported
 from zitter.results import Result, Solution
 from zitter.solve import needs
 
+INITIAL = "initial.h5"  # in checkpoints
 CHECKPOINT_EVERY = 30.0  # seconds
 
 
@@ -49,6 +53,7 @@ class Evolution(Physics):
         {"H", "psi0", "progress", "checkpoint", "resume"}
     )
 
+    results: ClassVar[tuple[str, ...]] = (Solution.kind,)
     instead: ClassVar[str] = '; with another dt begin a new run at its end, initial.type = "Stored"'
 
     initial: InitialState
@@ -101,21 +106,32 @@ class Evolution(Physics):
         try:
             self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
         except checks.InputError as error:
-            raise error.under("evolve") from None
+            # A mesh is a key of the file, and no option of [evolve].
+            raise (error if error.key.startswith("mesh.") else error.under("evolve")) from None
         except Unsupported as error:
             raise checks.InputError(
                 "evolve.propagator", f"must suit this model, but {error}"
             ) from None
         self.seconds_to_prepare = time.perf_counter() - started
-        memory.check_plan(self.basis, self.plan, always=estimating)
+        if not self.plan.context.propagator.narrows:
+            memory.check_plan(self.basis, self.plan, always=estimating)
 
     def estimate(self) -> Estimate:
         H, plan = self._ready()
-        context, t = plan.context, float(plan.context.start)
-        first = self.initial.needs(H, t)
+        t = float(plan.context.start)
+        first, psi = self.initial.needs(H, t), _any_state(H, plan)
+        if plan.context.propagator.narrows:
+            # What is stepped depends on the start, which is found fast where this is so.
+            started = time.perf_counter()
+            psi = self._start()[0]
+            first = needs.Needs(first.memory, time.perf_counter() - started)
+            plan = plan.starting(psi)
+            memory.check_plan(self.basis, plan, always=True)
+        context = plan.context
         beside = segments.bytes_of(context) - segments.bytes_of(context.H)
-        running = needs.seconds_of_run(plan, _any_state(H, plan))
-        preparing = self.seconds_to_prepare * (1 if plan.checked_with is None else 2)
+        running = needs.seconds_of_run(plan, psi)
+        again = plan.checked_with is not None and not context.propagator.any_step
+        preparing = self.seconds_to_prepare * (2 if again else 1)
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
@@ -131,33 +147,44 @@ class Evolution(Physics):
         )
 
     def run(self, job: Job) -> Solution:
-        H, plan = self._ready()
-        with located("initial"):
-            psi, known = self.initial.make(H, float(plan.context.start))
+        _, plan = self._ready()
+        psi, known = self._start()
+        if plan.context.propagator.narrows:
+            memory.check_plan(self.basis, plan, start=runtime.as_state(psi))
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
         about = {"known": known, "save_every": self._ready()[1].context.save_every}
         if processes.first():
-            io.write(job.checkpoint / "initial.h5", io.Dataset({"psi": state}, about))
+            io.write(job.checkpoint / INITIAL, io.Dataset({"psi": state}, about))
         return self._carried(job, psi, known, resume=False)
 
     def resume(self, job: Job) -> Solution:
-        kept = job.checkpoint / "initial.h5"
+        kept = job.checkpoint / INITIAL
         if not kept.exists():  # it was stopped before its first step
             return self.run(job)
         self.follow(job.checkpoint)
-        stored = io.read(kept)
-        known = json.loads(stored.attributes["known"])
+        try:
+            stored = io.read(kept)
+            psi, known = stored.variables["psi"].data, json.loads(stored.attributes["known"])
+        except io.UNREADABLE:
+            # Only the checks of the step and of the norm look back to it.
+            told = "the initial state in the checkpoint is damaged, and is computed again"
+            warnings.warn(told, stacklevel=2)
+            job.log(told)
+            psi, known = self._start()
         job.begin()
-        return self._carried(job, stored.variables["psi"].data, known, resume=True)
+        return self._carried(job, psi, known, resume=True)
 
     def follow(self, checkpoint: Path) -> None:
         """Records as far apart as before: how far by default depends on the number of steps."""
-        kept = checkpoint / "initial.h5"
+        kept = checkpoint / INITIAL
         if "save_every" in self.options or not kept.exists():
             return
-        before = io.read(kept).attributes.get("save_every")
+        try:
+            before = io.read(kept).attributes.get("save_every")
+        except files.Damaged:  # then it must be the default that the run has by itself
+            return
         if before is not None and int(before) != self._ready()[1].context.save_every:
             self.options["save_every"] = int(before)
             self.check(estimating=False)
@@ -165,7 +192,7 @@ class Evolution(Physics):
     def course_fingerprint(self) -> str:
         """It may end later, with steps (but for rounding) and records as they were."""
         context = self._ready()[1].context
-        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        table = self.document.without_mesh()
         table["evolve"] = {k: v for k, v in table["evolve"].items() if k not in ("t", "dt")}
         about = runtime.describe() | {"mesh": ""}
         steps = float(context.start), f"{float(context.dt):.12e}", context.save_every
@@ -195,7 +222,7 @@ class Evolution(Physics):
         return True
 
     def run_together(self, others: Sequence[Case], job: Job) -> list[Result | checks.RunError]:
-        every, starts = self._starts(others)
+        every, starts = self._starts(others, job.about)
         job.begin()
         between = job.every if job.every is not None else CHECKPOINT_EVERY
         marks = [case.fingerprint() for case in every]
@@ -206,6 +233,7 @@ class Evolution(Physics):
             label=f"{len(every)} items",
             progress=job.progress,
             checkpoint=checkpoint,
+            about=job.about,
         )
         for solution, (_, known) in zip(found, starts, strict=True):
             if isinstance(solution, Solution):
@@ -216,24 +244,42 @@ class Evolution(Physics):
         H, plan = self._ready()
         plans = [plan, *(case._ready()[1] for case in others if isinstance(case, Evolution))]
         states = [_any_state(H, plan)] * len(plans)
+        if plan.context.propagator.narrows:
+            states = [psi for psi, _ in self._starts(others)[1]]
         memory_bytes, compiling, running = together.estimate(plans, states)
         running *= plan.steps / (plan.records * plan.context.save_every)
         return memory_bytes, compiling, running
 
-    def _starts(self, others: Sequence[Case]) -> tuple[list[Evolution], list[Any]]:
-        """Every ψ is found once, for all cases without light that are the same."""
+    def _starts(
+        self,
+        others: Sequence[Case],
+        about: Callable[[int], AbstractContextManager[None]] | None = None,
+    ) -> tuple[list[Evolution], list[Any]]:
+        """Every ψ is found once, for all cases without light that are the same; what is said of it
+        is about each of them."""
         every = [self, *(case for case in others if isinstance(case, Evolution))]
         made: dict[str, Any] = {}
+        said: dict[str, list[warnings.WarningMessage]] = {}
         keys = []
         with batches.alone():
-            for case in every:
+            for i, case in enumerate(every):
                 H, plan = case._ready()
                 t = float(plan.context.start)
                 keys.append(same_run.fingerprint(without_light(H, t), case.initial))
                 if keys[-1] not in made:
-                    with located("initial"):
-                        made[keys[-1]] = case.initial.make(H, t)
+                    with warnings.catch_warnings(record=True) as said[keys[-1]]:
+                        warnings.simplefilter("always")
+                        made[keys[-1]] = case._start()
+                with nullcontext() if about is None else about(i):
+                    for one in said[keys[-1]]:
+                        warnings.warn(one.message, stacklevel=2)
         return every, [made[key] for key in keys]
+
+    def _start(self) -> tuple[Any, dict[str, Any]]:
+        """ψ at the first moment, and what is known of it."""
+        H, plan = self._ready()
+        with located("initial"):
+            return self.initial.make(H, float(plan.context.start))
 
     def _ready(self) -> tuple[Hamiltonian, solve.Plan]:
         if self.plan is None or self.H is None:

@@ -20,8 +20,10 @@ def check_basis(basis: Basis) -> None:
     _refuse(least // devices, "at least ")
 
 
-def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | None:
-    """Refuse a run whose compiled loop takes more than the device has.
+def check_plan(
+    basis: Basis, plan: solve.Plan, always: bool = False, start: Any = None
+) -> int | None:
+    """Refuse a run (from `start`, where it is known) whose loop takes more than the device has.
 
     Compiling only to ask takes time, so unless `always` it is done only for states so large that
     a hundred of them would be too much.
@@ -29,7 +31,7 @@ def check_plan(basis: Basis, plan: solve.Plan, always: bool = False) -> int | No
     limit = available()
     if not always and (limit is None or 100 * basis.size * plan.dtype.itemsize < limit):
         return None
-    needed = memory_of_run(plan)
+    needed = memory_of_run(plan if start is None else plan.starting(start))
     _refuse(needed, "about ")
     return needed
 

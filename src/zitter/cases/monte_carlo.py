@@ -41,6 +41,7 @@ class MonteCarlo(Case):
     not_in_files: ClassVar[frozenset[str]] = frozenset(
         {"psi", "start", "checkpoint", "resume", "progress", "precision"}
     )
+    results: ClassVar[tuple[str, ...]] = (qmc.Samples.kind, Optimized.kind)
     parts: ClassVar[tuple[str, ...]] = (PARAMETERS, "vmc.h5")
 
     document: Document
@@ -120,6 +121,12 @@ class MonteCarlo(Case):
         rows["the device has"] = "unknown" if limit is None else runtime.readable(limit)
         return Estimate(facts, rows)
 
+    @property
+    def precision(self) -> str:
+        """Walks know two: determinants stay double in both."""
+        chosen = runtime.settings().precision
+        return "single" if self.runs and chosen != "double" else chosen
+
     def run(self, job: Job) -> Result:
         return self._computed(job, resume=False)
 
@@ -132,7 +139,7 @@ class MonteCarlo(Case):
 
     def course_fingerprint(self) -> str:
         """The last run may have more blocks, an optimization that nothing follows more steps."""
-        table = {k: v for k, v in self.document.without_labels().items() if k != "mesh"}
+        table = self.document.without_mesh()
         *stages, last = [dict(stage) for stage in self.stages] or [{}]
         if self.runs:
             verb = list(self.runs)[-1]

@@ -61,7 +61,8 @@ class Physics(Case):
             "device_bytes": memory.available(),
             **runtime.describe(),
         }
-        return Estimate(facts, _shown(facts))
+        facts |= more  # which may know better what of the mesh is used
+        return Estimate(facts, shown(facts))
 
     def _located(self, error: checks.InputError) -> checks.InputError:
         """The same error with the term it came from, found by asking each term again."""
@@ -188,7 +189,7 @@ def _mentions(table: dict[str, Any], name: str) -> bool:
     return any(walk(value) for key, value in table.items() if key != name)
 
 
-def _shown(facts: dict[str, Any]) -> dict[str, str]:
+def shown(facts: dict[str, Any]) -> dict[str, str]:
     """For people: times and sizes in their units, and nothing that is not known."""
     shown = {}
     for key, value in facts.items():

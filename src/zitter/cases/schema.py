@@ -32,6 +32,7 @@ def schema(kinds: Iterable[type[Case]]) -> dict[str, Any]:
             "title": {"type": "string"},
             "precision": {"enum": list(runtime.PRECISIONS)},
             "device": {"type": "string"},
+            "scan": {"type": "object", "description": "lists or ranges of keys of the file"},
             "mesh": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
             **sections,
         },

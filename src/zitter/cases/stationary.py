@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any, ClassVar
 
 from zitter import checks, runtime, same_run, solve
@@ -13,6 +14,7 @@ from zitter.config.document import Document
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
+from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
 from zitter.solve import needs
 
@@ -22,8 +24,10 @@ class Stationary(Physics):
     """Basis, model, and the keywords of `zt.eigenstates`."""
 
     not_in_files: ClassVar[frozenset[str]] = frozenset({"H", "checkpoint", "resume"})
+    results: ClassVar[tuple[str, ...]] = (Eigenstates.kind,)
 
     found: tuple[Hamiltonian, Eigensolver] | None = None
+    unused: str = ""  # what the mesh is not used for
 
     @classmethod
     def recognizes(cls, document: Document) -> bool:
@@ -64,6 +68,13 @@ class Stationary(Physics):
         with located("eigenstates.solver"):
             solver = self.options.get("solver") or recommended(H, n)
             solver.check(H, n)
+        self.unused = _unused_mesh(H, solver)
+        if self.unused:
+            warnings.warn(
+                f"{self.unused}, and the other devices idle: leave the mesh out, or take a solver "
+                "that it divides",
+                stacklevel=2,
+            )
         self.found = H, solver
 
     def estimate(self) -> Estimate:
@@ -76,6 +87,7 @@ class Stationary(Physics):
                 "solver": type(solver).__name__,
                 "memory_bytes": found.memory,
                 "seconds_to_run": found.seconds,
+                **({"mesh": "", "mesh_unused": self.unused} if self.unused else {}),
             }
         )
 
@@ -102,10 +114,29 @@ class Stationary(Physics):
             options["checkpoint_every"] = every
         job.begin()
         with located("eigenstates"):
-            return solve.eigenstates(H, self.options.get("n", 1), solver, **options)
+            result = solve.eigenstates(H, self.options.get("n", 1), solver, **options)
+        if self.unused:
+            result.info["mesh_unused"] = self.unused
+        return result
 
     def _ready(self) -> tuple[Hamiltonian, Eigensolver]:
         if self.found is None:
             self.check(estimating=False)
         assert self.found is not None
         return self.found
+
+
+def _unused_mesh(H: Hamiltonian, solver: Eigensolver) -> str:
+    """Refuse a mesh that divides nothing here; the reason where a solver takes one device of it."""
+    try:
+        if solver.divides:
+            H.divided()
+            return ""
+    except Unsupported as error:
+        raise checks.InputError("mesh", f"must suit this model, but {error}") from None
+    basis = checks.with_article(type(H.basis).__name__)
+    mesh = runtime.mesh_for(H.basis.mesh_axes, basis)
+    if mesh is None:
+        return ""
+    asked = ", ".join(f"{axis} = {size}" for axis, size in mesh.shape.items())
+    return f"{type(solver).__name__} works on one device of the mesh {asked}"

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from zitter import __version__, checks, files, processes
-from zitter.cli import huge_pages
+from zitter.cli import huge_pages, program_cache
 
 app = typer.Typer(
     name="zitter",
@@ -23,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # it would take [scan] and [default: 30] for styles, and leave them out
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -86,10 +87,21 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Run a calculation described by a TOML file."""
+    """Run a calculation described by a TOML file; with a section [scan], all that it goes over."""
     from zitter.cli import launching
 
     out = out if out is not None else Path(f"{case.stem}-output")
+    if _goes_over(case, settings):
+        given = {"--overwrite": overwrite, "--extend": extend, "--keep-checkpoint": keep}
+        for name in (name for name, asked in given.items() if asked):
+            raise checks.InputError(
+                name, "must not be given for a file with [scan], but is: what is there is kept, "
+                "and gaps are filled"
+            )  # fmt: skip
+        return _sweep(
+            context, case, [], settings, out, None, None, precision, device, mesh, None, number,
+            checkpoint_every, dry_run, json, quiet,
+        )  # fmt: skip
     if number is not None and launching.wanted(number):
         return launching.launch(number, context.obj, out)
     from zitter.cli import running as command
@@ -150,6 +162,41 @@ def sweep(
     quiet: Quiet = False,
 ) -> int:
     """Run a calculation for many values; run again, it fills the gaps."""
+    out = out if out is not None else Path(f"{case.stem}-sweep")
+    return _sweep(
+        context, case, over, settings, out, items, batch, precision, device, mesh, slurm, number,
+        checkpoint_every, dry_run, json, quiet,
+    )  # fmt: skip
+
+
+def _goes_over(case: Path, settings: list[str] | None) -> bool:
+    """Whether a file has a section [scan]; what is wrong with it is said by who runs it."""
+    from zitter.config import document
+
+    try:
+        return document.SCAN in document.read(case, settings or ()).table
+    except checks.InputError:
+        return False
+
+
+def _sweep(
+    context: typer.Context,
+    case: Path,
+    over: list[str] | None,
+    settings: list[str] | None,
+    out: Path,
+    items: str | None,
+    batch: int | None,
+    precision: str | None,
+    device: str | None,
+    mesh: str | None,
+    slurm: str | None,
+    number: int | None,
+    checkpoint_every: float | None,
+    dry_run: bool,
+    json: bool,
+    quiet: bool,
+) -> int:
     from zitter.cli import sweeping as command
     from zitter.cli.running import parse_mesh
 
@@ -157,7 +204,7 @@ def sweep(
         case=case,
         over=tuple(over or ()),
         settings=tuple(settings or ()),
-        out=out if out is not None else Path(f"{case.stem}-sweep"),
+        out=out,
         items=items,
         batch=batch,
         runtime={"precision": precision, "device": device, "mesh": parse_mesh(mesh)},
@@ -299,6 +346,8 @@ def _plain_warnings() -> Iterator[None]:
 
     def tell(message, category, filename, lineno, file=None, line=None):
         sentence = " ".join(str(message).split())
+        if program_cache.mended(sentence):
+            return
         words = re.sub(r"[-+.\d]+(e[-+]?\d+)?", "", sentence)
         if words not in told and _speaks():
             told.add(words)

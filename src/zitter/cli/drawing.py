@@ -13,12 +13,13 @@ def draw(path: Path, output: Path | None, animated: bool) -> int:
         folder = path if path.is_dir() else path.parent
         name = path.stem if path.is_file() else "overview"
         output = folder / f"{name}{'.gif' if animated else '.png'}"  # a name may hold dots: r1.4.h5
-    if animated:
-        try:
-            written = kinds.film(result, output)
-        except checks.InputError as error:
-            raise checks.InputError("--animate", str(error)) from None
-    else:
-        written = plot.save(kinds.picture(result), output)
+    with kinds.of_file(path):
+        if animated:
+            try:
+                written = kinds.film(result, output)
+            except checks.InputError as error:
+                raise checks.InputError("--animate", str(error)) from None
+        else:
+            written = plot.save(kinds.picture(result), output)
     print(f"wrote {written}")
     return 0

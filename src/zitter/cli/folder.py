@@ -25,6 +25,8 @@ class Folder:
     overwrite: bool
     extend: bool = False  # --resume, but farther than was asked for
     keep: bool = False  # what it takes to extend it
+    # What `begin` found there of a run: its fingerprints, and whether its checkpoint was to stay.
+    _earlier: tuple[str, bool] | None = dataclasses.field(default=None, init=False)
 
     @property
     def result(self) -> Path:
@@ -68,8 +70,9 @@ class Folder:
             return None
         if self.resume and self.result.exists():
             found = load(self.result)
-            wanted = self.case.document.without_labels()
-            have = config.parse(found.input).without_labels()
+            self._require_own(found)
+            wanted = self.case.document.without_mesh()
+            have = config.parse(found.input).without_mesh()
             marks = same_run.fingerprint(have), same_run.fingerprint(wanted)
             if marks[0] != marks[1] and self._begun()[0] == self.case.fingerprint():
                 return None  # a finished run is being extended to this one
@@ -103,9 +106,19 @@ class Folder:
         """Take the directory for this run."""
         if self.overwrite:
             self._remove()
+        if self._fingerprint.exists():
+            self._earlier = files.kept_text(self._fingerprint), self._kept.exists()
         marks = self.case.fingerprint(), self.case.course_fingerprint()
         files.write_text(self._fingerprint, "\n".join(marks) + "\n")
         files.disk.remove(self._kept)
+
+    def withdraw(self) -> None:
+        """Leave the directory to the run that was there, since this one is refused."""
+        if self._earlier is not None:
+            marks, kept = self._earlier
+            files.write_text(self._fingerprint, marks)
+            if kept:
+                files.write_text(self._kept, "")
 
     def _begun(self) -> list[str]:
         """The fingerprints of the run that was begun here: whole, and without how far it goes."""
@@ -165,6 +178,23 @@ class Folder:
                     f"must be new or go with --overwrite, but {self.path} holds {name} and no "
                     "unfinished run",
                 )
+
+    def _require_own(self, found: Result) -> None:
+        """A finished result is one that this case would give, in the precision asked for."""
+        if self.case.results and found.kind not in self.case.results:
+            wanted = " or ".join(self.case.results)
+            raise checks.InputError(
+                "--resume",
+                f"must find a result of this kind ({wanted}), but {self.result} holds: "
+                f"{found.kind}",
+            )
+        precision = found.info.get("precision", self.case.precision)
+        if precision != self.case.precision:
+            raise checks.InputError(
+                "--resume",
+                f"must continue the same run, but {self.result} was computed in {precision} "
+                f"precision, and {self.case.precision} is asked for",
+            )
 
     def _require_same(self, found: str, wanted: str, where: Path) -> None:
         try:

@@ -23,7 +23,11 @@ from zitter import checks, processes
 
 LAUNCHER = "ZITTER_LAUNCHER"  # the launcher's number, which its processes watch
 GRACE = 10.0  # seconds in which processes end by themselves when one has died
-SAID = (1, 2)  # exit status of a process that has said why
+INPUT_AT_FAULT = 2  # exit status
+SAID = (1, INPUT_AT_FAULT)  # exit status of a process that has said why
+HELD = 5  # exit status of a process that did not begin, as another one refused its input
+GATE = "ZITTER_GATE"  # a folder where processes say that they have checked their input
+GO, STOP = "go", "stop"  # what the launcher puts there then
 
 
 def wanted(count: int | None) -> bool:
@@ -57,21 +61,44 @@ def launch(count: int, arguments: list[str], out: Path) -> int:
 def launch_apart(count: int, arguments: list[str]) -> list[int]:
     """Run the command line in so many processes that do not need one another; how each ended."""
     address = f"127.0.0.1:{_free_port()}"
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory() as gate:
         started = [
-            _start(processes.Place(address, count, index, index), arguments, said, silent=True)
+            _start(processes.Place(address, count, index, index), arguments, said, gate)
             for index in range(count)
         ]
         with _forwarded(started):
+            _open_for_all(started, Path(gate))
             codes = [process.wait() for process in started]
         said.seek(0)
+        wanted = ["warning: "] if codes[0] in SAID else ["warning: ", "error: "]
         for line in dict.fromkeys(said):
-            if line.startswith("warning: "):
+            if line.startswith(tuple(wanted)):
                 print(line, end="", file=sys.stderr)
         if any(code not in (0, *SAID) for code in codes):
             said.seek(0)
             _show_errors(said)
     return codes
+
+
+def _open_for_all(started: list[subprocess.Popen[bytes]], gate: Path) -> None:
+    """Once all processes have checked their input: on with them, or not if one has refused it."""
+    while any(p.poll() is None and not (gate / str(i)).exists() for i, p in enumerate(started)):
+        time.sleep(0.05)
+    refused = any(process.poll() == INPUT_AT_FAULT for process in started)
+    (gate / (STOP if refused else GO)).touch()
+
+
+def may_begin(place: processes.Place | None) -> bool:
+    """Wait until all processes of a launcher have checked their input; whether none refused it."""
+    if place is None or not os.environ.get(GATE):
+        return True
+    gate = Path(os.environ[GATE])
+    (gate / str(place.index)).touch()
+    while not (gate / GO).exists():
+        if (gate / STOP).exists():
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def how_ended(code: int) -> str:
@@ -84,9 +111,9 @@ def how_ended(code: int) -> str:
 
 
 def _start(
-    place: processes.Place, arguments: list[str], said: IO[str], silent: bool = False
+    place: processes.Place, arguments: list[str], said: IO[str], gate: str = ""
 ) -> subprocess.Popen[bytes]:
-    """`silent` ones print no result."""
+    """Those that begin at a gate work apart, and print no result."""
     quiet = place.index > 0
     return subprocess.Popen(
         [sys.executable, "-m", "zitter", *arguments],
@@ -94,9 +121,10 @@ def _start(
         | {
             processes.VARIABLE: place.text,
             LAUNCHER: str(os.getpid()),
+            GATE: gate,
             "JAX_ENABLE_PREEMPTION_SERVICE": "0",  # it would swallow the signal to stop
         },
-        stdout=subprocess.DEVNULL if quiet or silent else None,
+        stdout=subprocess.DEVNULL if quiet or gate else None,
         stderr=said if quiet else None,
         start_new_session=True,  # signals come from here, once
     )

@@ -55,6 +55,11 @@ def parse_mesh(text: str | None) -> dict[str, int] | None:
         axis, equals, size = part.partition("=")
         if not equals or not checks.is_count(size.strip()):
             raise checks.InputError("--mesh", f'must be like space=4, but is "{text}"')
+        if axis.strip() in sizes:
+            raise checks.InputError(
+                "--mesh",
+                f'must name each axis once, but is "{text}": {axis.strip()} is there twice',
+            )
         sizes[axis.strip()] = int(size)
     return sizes
 
@@ -140,7 +145,8 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
         folder.log,
         keep,
     )
-    with named(request.case), _explained(folder):
+    option = "--extend" if request.extend else "--resume"
+    with named(request.case, option), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
         keep(result, "result.h5")
     if processes.first():
@@ -159,6 +165,10 @@ def _explained(folder: Folder) -> Iterator[None]:
         raise folder.logged(f"{error} (--overwrite replaces this one.)") from None
     except checks.RunError as error:
         raise folder.logged(str(error)) from None
+    except checks.InputError:
+        if processes.first():
+            folder.withdraw()
+        raise
     except Exception as error:
         if processes.is_loss(error):
             sentence = "the run broke off: another process has ended or cannot be reached."
@@ -189,15 +199,15 @@ def _report(request: Request, result: Result, how: str) -> None:
 
 
 @contextlib.contextmanager
-def named(file: Path) -> Iterator[None]:
-    """Errors begin with the file they are about, or with the option."""
+def named(file: Path, option: str = "") -> Iterator[None]:
+    """Errors begin with the file they are about, or with the option by which a run goes on."""
     try:
         yield
     except checks.InputError as error:
         if error.key.startswith("--"):
             raise
-        if error.key == "resume":
-            raise checks.InputError("--resume", error.message) from None
+        if option and error.key.rpartition(".")[2] == "resume":
+            raise checks.InputError(option, error.message) from None
         raise checks.InputError(f"{file}", str(error)) from None
     except Unsupported as error:
         raise Unsupported(f"{file}: {error}") from None

@@ -22,15 +22,11 @@ from zitter import (
     processes,
     runtime,
     sweeps,
-    tables,
 )
-from zitter.cases import memory
-from zitter.cli import arrays, launching, meeting
+from zitter.cli import arrays, launching, meeting, sweep_estimates
 from zitter.cli.running import keep_compiled_programs, named, stoppable
 from zitter.cli.showing import print_json, print_result
 from zitter.results.sweep import Sweep
-
-INPUT_AT_FAULT = 2  # exit status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +79,13 @@ def sweep(request: Request, arguments: list[str]) -> int:
         with named(request.case):
             parts = sweeps.parts(missing, request.batch, estimating=request.dry_run)
         if request.dry_run:
-            return _estimate(request, plan.axes, own, parts)
+            return sweep_estimates.tell(request.case.name, plan.axes, own, parts, request.json)
         if request.slurm is not None:
             return arrays.submit(
                 request.slurm, request.out, [i.index for i in missing], _again(request)
             )
+        if not launching.may_begin(place):
+            return launching.HELD
         return _run(request, plan, parts, len(own) - len(missing))
 
 
@@ -114,8 +112,8 @@ def _spread(request: Request, arguments: list[str]) -> int:
     """
     started, count = time.perf_counter(), request.processes or 1
     codes = launching.launch_apart(count, arguments)
-    if codes[0] == INPUT_AT_FAULT:
-        return INPUT_AT_FAULT  # as the first process has said
+    if launching.INPUT_AT_FAULT in codes:
+        return launching.INPUT_AT_FAULT  # which has been said
     with stoppable():
         plan, store = _planned(request), sweeps.Store(request.out)
         with locks.shared(request.out, "--out", store.clear_killed):
@@ -173,65 +171,26 @@ def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> 
     teller = sweeps.Teller(progress, say, log, request.checkpoint_every)
     if before:
         say(f"{before} items are there already")
+    for item in (item for part in parts for item in part.items if store.damaged(item)):
+        sentence = f"item {item.index} ({item.label}) is damaged ({store.file(item)})"
+        say(f"{sentence}; computed anew")
+        log(f"{sentence}; computed anew")
     count = sum(map(len, parts))
     log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
     return sweeps.carry(parts, store, teller)
 
 
-def _estimate(request: Request, axes: Any, chosen: Any, parts: Sequence[sweeps.Part]) -> int:
-    """Of one part of each size; the others take as long."""
-    known: dict[int, tuple[int, float, float]] = {}
-    for part in parts:
-        if len(part) not in known:
-            known[len(part)] = _cost(part)
-    compiling = sum(cost[1] for cost in known.values())
-    running = sum(known[len(part)][2] for part in parts)
-    facts = {
-        "case": request.case.name,
-        "items": len(chosen),
-        "done": len(chosen) - sum(map(len, parts)),
-        "runs": len(parts),
-        "items_at_once": max(map(len, parts), default=0),
-        "memory_bytes": max((cost[0] for cost in known.values()), default=0),
-        "device_bytes": memory.available(),
-        "seconds_to_compile": compiling,
-        "seconds_to_run": running,
-        **runtime.describe(),
-        **runtime.describe_shares(batches.shares(max(map(len, parts), default=0))),
-    }
-    rows = {axis.key: _values(axis) for axis in axes}
-    for key, value in facts.items():
-        if value in ("", None):
-            continue
-        label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")
-        shown = f"about {value:.2g} s" if key.startswith("seconds") else str(value)
-        rows[label] = runtime.readable(value) if key.endswith("_bytes") else shown
-    print(tables.table(f"{request.case.name}: dry run, nothing is written", rows))
-    if request.json:
-        print_json(facts)
-    return 0
-
-
-def _cost(part: sweeps.Part) -> tuple[int, float, float]:
-    lead, *others = part.cases
-    if others:
-        return lead.estimate_together(others)
-    with batches.alone():
-        facts = lead.estimate().facts
-    wanted = ("memory_bytes", "seconds_to_compile", "seconds_to_run")
-    memory_bytes, compiling, running = (facts.get(key) or 0 for key in wanted)
-    return memory_bytes, compiling, running
-
-
-def _values(axis: sweeps.Axis) -> str:
-    shown = axis.labels if len(axis.values) <= 6 else [*axis.labels[:3], "…", axis.labels[-1]]
-    return f"{', '.join(shown)} ({len(axis.values)} values)"
-
-
 def _axes(request: Request, document: config.Document) -> list[sweeps.Axis]:
-    if not request.over:
-        raise checks.InputError("--over", "must be given, like laser.intensity=1e13:1e15:log:32")
-    return [sweeps.parse(text, document.table) for text in request.over]
+    """Those of the file, less those that the command names anew."""
+    given = [sweeps.parse(text, document.table) for text in request.over]
+    keys = {axis.key for axis in given}
+    axes = [axis for axis in sweeps.in_file(document.table) if axis.key not in keys] + given
+    if not axes:
+        raise checks.InputError(
+            "--over",
+            "must be given, like laser.intensity=1e13:1e15:log:32, as the file has no [scan]",
+        )
+    return axes
 
 
 def _chosen(text: str | None, items: Sequence[sweeps.Item]) -> Sequence[sweeps.Item]:
@@ -288,7 +247,13 @@ def _require_folder(out: Path) -> None:
     if result.exists():
         from zitter.kinds import load
 
-        if not isinstance(load(result), Sweep):
+        try:
+            found = load(result)
+        except checks.InputError:
+            if not (out / "items").is_dir():
+                raise
+            return  # damaged, and made anew from the items
+        if not isinstance(found, Sweep):
             raise checks.InputError(
                 "--out", f"must be new or of a sweep, but {out} holds the result of a run"
             )

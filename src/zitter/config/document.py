@@ -14,6 +14,7 @@ from typing import Any
 
 from zitter import checks, data_files
 
+SCAN = "scan"  # the section of what a file goes over
 LARGEST = 2**24  # bytes of a file that describes a run
 DEEPEST = 50  # tables and lists inside one another; Python's own limit comes later
 
@@ -36,6 +37,17 @@ class Document:
             for key, value in self.table.items()
             if key != "title"
         }
+
+    def without_mesh(self) -> dict[str, Any]:
+        """Nor how many devices share the work: what is computed is the same."""
+        return {key: value for key, value in self.without_labels().items() if key != "mesh"}
+
+    def of_one(self) -> Document:
+        """Without what it goes over: one of its calculations."""
+        if SCAN not in self.table:
+            return self
+        table = {key: value for key, value in self.table.items() if key != SCAN}
+        return Document(self.name, self.folder, f"# of {self.name}\n\n{dump(table)}", table)
 
 
 def read(path: str | Path, settings: Sequence[str] = ()) -> Document:

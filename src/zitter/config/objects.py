@@ -69,7 +69,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
 def classes(kind: type) -> dict[str, Callable[..., Any]]:
     """The public, concrete classes of a kind that TOML can construct, by name."""
     every = [getattr(public, name) for name in public.__all__]
-    every += [initial.Eigenstate, initial.Stored]
+    every += [initial.Stored]
     every += [getattr(public.qmc, name) for name in public.qmc.__all__]
     return {
         c.__name__: FUNCTIONS.get(c.__name__, c)

@@ -26,7 +26,8 @@ def eigenbasis(
     H is the atom without light on a `SphericalBasis` with one m:
     `zt.eigenbasis(zt.discretize(atom, basis), states=640)`.
     """
-    return _channels(H).eigenbasis(states, energy_max)
+    valence = None if H.model is None else H.model.valence
+    return _channels(H).eigenbasis(states, energy_max, valence)
 
 
 def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:

@@ -80,10 +80,12 @@ class LOBPCG(Eigensolver):
         """As `Eigensolver.solve`; `start` may hold states to begin with, lowest first."""
         rounds = Rounds() if rounds is None else rounds
         H = H.astype(runtime.settings().real_dtype)
-        precondition, states = prepare(H, block_size(n, self.guard, H.basis), start)
+        count = block_size(n, self.guard, H.basis)
+        precondition, states = prepare(H, count, start)
         tol = max(self.tol, floor_of_rounding(H, states))
         with rounds.running():
             first, state = rounds.begin(_begin(H, states))
+            del states  # while it is there, a round takes half as much memory again
             history = rounds.records("residuals")
             for done in range(first, self.max_iterations):
                 history.append(np.asarray(state.residuals[:n]))
@@ -99,7 +101,7 @@ class LOBPCG(Eigensolver):
         info = {
             "solver": "LOBPCG",
             "iterations": len(history) - 1,
-            "applications": len(history) * states.shape[0],
+            "applications": len(history) * count,
             "tol": tol,
             "residual_history": np.max(history, axis=1).tolist(),
             "next_energies": np.asarray(state.energies[n:]).tolist(),

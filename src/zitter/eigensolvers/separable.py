@@ -43,18 +43,25 @@ class Separable(eqx.Module):
     def symbol(self) -> jax.Array:
         """The eigenvalues, on the grid of quantum numbers."""
         values = self.values
-        if self.layout is not None:
+        if self.layout is not None and not self._line:
             values = [self.layout.turned_row(v, axis) for axis, v in enumerate(values)]
         return _sum_over_axes(values) + self.constant
 
+    @property
+    def _line(self) -> bool:
+        """Whether there is no second axis to cut: then all levels are on every device."""
+        return len(self.vectors) == 1
+
     def forward(self, psi: jax.Array) -> jax.Array:
-        if self.layout is None:
+        if self.layout is None or self._line:
+            psi = psi if self.layout is None else self.layout.join(psi)
             return _to_levels(psi, tuple(range(psi.ndim)), *self.vectors)
         return self.layout.forward(_to_levels, psi, *self.vectors)
 
     def backward(self, phi: jax.Array) -> jax.Array:
-        if self.layout is None:
-            return _from_levels(phi, tuple(range(phi.ndim)), *self.vectors)
+        if self.layout is None or self._line:
+            psi = _from_levels(phi, tuple(range(phi.ndim)), *self.vectors)
+            return psi if self.layout is None else self.layout.divide(psi)
         return self.layout.backward(_from_levels, phi, *self.vectors)
 
     def solve(self, rhs: jax.Array, shift: Any, floor: Any) -> jax.Array:

@@ -1,6 +1,7 @@
 """Laser pulses: A(t) and E(t) = −dA/dt in atomic units."""
 
 from zitter.fields.base import Field
+from zitter.fields.free_form import FreeForm
 from zitter.fields.gaussian import Gaussian
 from zitter.fields.half_cycle import HalfCycle
 from zitter.fields.sine_squared import SineSquared
@@ -14,6 +15,7 @@ from zitter.fields.waveform import Waveform
 __all__ = [
     "Field",
     "FieldSum",
+    "FreeForm",
     "Gaussian",
     "HalfCycle",
     "SineSquared",

@@ -7,7 +7,7 @@ so the two gauges see the same pulse by construction.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -33,6 +33,8 @@ class Field(eqx.Module):
     after. `t` may be a number, an array or a traced value; results have its dtype.
     """
 
+    # Names of what may be optimized without being named; sums have those of their fields.
+    free: ClassVar[Any] = ()
     # NumPy scalars then leave `np.float64(2) * pulse` to `__rmul__`.
     __array_ufunc__ = None
 
@@ -98,6 +100,10 @@ class Field(eqx.Module):
         duration = float(self.duration)
         peak = np.max(np.abs(self.vector_potential(np.linspace(0.0, duration, 2049))))
         return float(np.abs(self.residual_vector_potential) / peak) if peak > 0 else 0.0
+
+    def scaled(self, factor: Any) -> Field:
+        """The same pulse with A and E times a factor."""
+        return factor * self
 
     def __add__(self, other: Field) -> FieldSum:
         from zitter.fields.sum import FieldSum  # a sum is itself a Field

@@ -59,10 +59,22 @@ def in_words(polarization: tuple[float, ...] | None) -> str:
     return f"linear along {where}"
 
 
+def plane_in_words(polarization: tuple[float, ...] | None) -> str:
+    """The plane in which light turns: "x and y", e₁ before e₂."""
+    return f"{_named(major_axis(polarization))} and {_named(minor_axis(polarization))}"
+
+
+def turning_in_words(polarization: tuple[float, ...] | None, positive: bool) -> str:
+    """ "turning from x to y, right-handed about z": E and its sense for a sign of ellipticity."""
+    major, minor = major_axis(polarization), minor_axis(polarization)
+    normal = _named(np.cross(major, minor))
+    to, hand = (minor, "right") if positive else (-minor, "left")
+    return f"turning from {_named(major)} to {_named(to)}, {hand}-handed about {normal}"
+
+
 def elliptic_in_words(polarization: tuple[float, ...] | None, ellipticity: str) -> str:
     """Elliptic light: "ellipticity 0.5, axes x and y", e₁ before e₂."""
-    major, minor = _named(major_axis(polarization)), _named(minor_axis(polarization))
-    return f"ellipticity {ellipticity}, axes {major} and {minor}"
+    return f"ellipticity {ellipticity}, axes {plane_in_words(polarization)}"
 
 
 def _named(vector: np.ndarray) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from zitter import checks, units
@@ -78,16 +79,29 @@ class CarrierPulse(Field):
             f"{shown(self.peak_intensity, units.INTENSITY_W_PER_CM2)} W/cm², "
             f"{shown(self.wavelength, units.BOHR_M * 1e9)} nm "
             f"({shown(self.frequency, units.HARTREE_EV)} eV), "
-            f"{shown(self.length, units.TIME_S * 1e15)} fs, "
+            f"{shown(self.length, units.TIME_S * 1e15)} fs{self._delay}, "
             f"Up = {shown(self.ponderomotive_energy, units.HARTREE_EV)} eV, {self._turning}"
         )
+
+    @property
+    def _delay(self) -> str:
+        start = self.carrier.start
+        if not checks.is_traced(start) and np.ndim(start) == 0 and start == 0:
+            return ""
+        return f" from {shown(start, units.TIME_S * 1e15)} fs on"
 
     @property
     def _turning(self) -> str:
         axis = self.carrier.axis
         if self.carrier.is_linear:
             return directions.in_words(axis)
-        return directions.elliptic_in_words(axis, shown(self.carrier.ellipticity))
+        ellipticity = self.carrier.ellipticity
+        axes = directions.elliptic_in_words(axis, shown(ellipticity))
+        if checks.is_traced(self) or np.ndim(ellipticity) > 0:
+            return axes
+        peak = shown(self.amplitude / (1 + ellipticity**2) ** 0.5)
+        sense = directions.turning_in_words(axis, bool(ellipticity > 0))
+        return f"{peak} a.u. on the major axis, {sense}, {axes}"
 
     def _potential(self, t: Array) -> Array:
         s = held(t - self.carrier.start, self.length)

@@ -20,8 +20,9 @@ from zitter.fields.base import Field, shown
 class FieldSum(Field):
     """A(t) = Σᵢ cᵢ Aᵢ(t): several colors, pump and probe, or a rescaled pulse.
 
-    Fields of different polarization add as vectors; such a sum has no single component, so only
-    `vector_potential_xyz` and `electric_field_xyz` are defined for it.
+    Each has its own polarization, ellipticity and `start`: two circular pulses of opposite sense
+    are bicircular light. Fields of different polarization add as vectors; such a sum has no single
+    component, so only `vector_potential_xyz` and `electric_field_xyz` are defined for it.
     """
 
     fields: tuple[Field, ...]
@@ -49,6 +50,10 @@ class FieldSum(Field):
     def terms(self) -> tuple[tuple[Field, Any], ...]:
         """The pairs (field, factor)."""
         return tuple(zip(self.fields, self.factors, strict=True))
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        return tuple(f"fields.{i}.{name}" for i, f in enumerate(self.fields) for name in f.free)
 
     @property
     def duration(self) -> Any:

@@ -19,6 +19,10 @@ from zitter.linalg.base import total
 
 def banded_product(bands: jax.Array, rows: jax.Array) -> jax.Array:
     """(O row)_j = Σ_k O[j, j + k] row_{j+k} over the last axis; the others broadcast."""
+    if jnp.iscomplexobj(rows) and not jnp.iscomplexobj(bands):
+        # Real numbers by real numbers: XLA would make the bands complex.
+        parts = (banded_product(bands, part(rows)) for part in (jnp.real, jnp.imag))
+        return jax.lax.complex(*parts)
     p, n = bands.shape[-2] // 2, bands.shape[-1]
     padded = jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(p, p)])
     return total(bands[..., p + k, :] * padded[..., p + k : p + k + n] for k in range(-p, p + 1))

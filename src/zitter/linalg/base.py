@@ -19,11 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checkpoints, checks
+from zitter import checks
+from zitter.remade import Remade
 
 if TYPE_CHECKING:
     from zitter.linalg.banded import Banded
     from zitter.linalg.layouts import Layout
+    from zitter.linalg.neighbors import Neighbors
 
 
 class Unsupported(checks.ZitterError, TypeError):
@@ -98,6 +100,14 @@ class Operator(eqx.Module):
         """1/m along each axis of a lattice: twice the coefficient of k² at long waves."""
         raise Unsupported(f"{type(self).__name__} has no mass")
 
+    def links(self) -> Neighbors | None:
+        """The rows of ψ that each row of Oψ is made of; None where it may be all of them."""
+        return None
+
+    def kept(self, rows: np.ndarray) -> Operator:
+        """O between some rows, which are linked to no others."""
+        raise Unsupported(f"{type(self).__name__} cannot be cut to some rows")
+
     def divided(self, layout: Layout) -> Operator:
         """The same on arrays that lie on many devices; what is zero in the padding stays so."""
         raise Unsupported(
@@ -134,7 +144,7 @@ def one_axis(operator: Operator) -> list[np.ndarray]:
     return Operator.axis_matrices(operator)
 
 
-class Solver(checkpoints.Remade):
+class Solver(Remade):
     """Factors of one matrix M."""
 
     @abc.abstractmethod

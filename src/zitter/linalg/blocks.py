@@ -1,8 +1,9 @@
 """Operators on coefficient arrays (channels, n): matrices within a channel, and between channels.
 
-RadialBlocks      one banded matrix for each channel         kinetic energy, central potentials
-AngularCoupling   Σ_k (radial matrix k) ⊗ (angular matrix k)  light on a basis of B-splines
-DipoleBlocks      dense blocks between l and l + 1           light on a basis of eigenstates
+RadialBlocks   one banded matrix for each channel   kinetic energy, central potentials
+DipoleBlocks   dense blocks between l and l + 1     light on a basis of eigenstates
+
+Light on a basis of B-splines is in `angular_coupling.py`.
 """
 
 from __future__ import annotations
@@ -16,22 +17,32 @@ import numpy as np
 import scipy.sparse as sparse
 
 from zitter.linalg.bands import banded_product, dense_from_bands, sparse_bands
-from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
+from zitter.linalg.base import Operator, keeps_hermitian, real_like
 from zitter.linalg.chain import Chain
 from zitter.linalg.kernels import block_tridiagonal
 from zitter.linalg.layouts import Layout
-from zitter.linalg.pairs import times_columns
+from zitter.linalg.neighbors import Neighbors
 
 
 class RadialBlocks(Operator):
-    """One banded matrix for each channel: bands[c, p + k, j] = O_c[j, j + k]."""
+    """One banded matrix for each channel: bands[c, p + k, j] = O_c[j, j + k].
+
+    Neighboring channels with the same number in `alike`, if that is known, have the same matrix.
+    """
 
     bands: jax.Array
     assumed_hermitian: bool = eqx.field(static=True)
+    alike: tuple[int, ...] | None = eqx.field(static=True)
 
-    def __init__(self, bands: Any, assumed_hermitian: bool = True):
+    def __init__(
+        self,
+        bands: Any,
+        assumed_hermitian: bool = True,
+        alike: tuple[int, ...] | None = None,
+    ):
         self.bands = jnp.asarray(bands)
         self.assumed_hermitian = assumed_hermitian
+        self.alike = alike
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -46,13 +57,22 @@ class RadialBlocks(Operator):
 
     def scaled(self, factor: Any) -> RadialBlocks:
         hermitian = self.assumed_hermitian and keeps_hermitian(factor)
-        return RadialBlocks(real_like(factor, self.bands) * self.bands, hermitian)
+        bands = real_like(factor, self.bands) * self.bands
+        return RadialBlocks(bands, hermitian, self.alike)
 
     def merged(self, other: Operator) -> RadialBlocks | None:
         if not isinstance(other, RadialBlocks):
             return None
         both = self.assumed_hermitian and other.assumed_hermitian
-        return RadialBlocks(self.bands + other.bands, both)
+        alike = self.alike if self.alike == other.alike else None
+        return RadialBlocks(self.bands + other.bands, both, alike)
+
+    def links(self) -> Neighbors:
+        return Neighbors(np.arange(self.shape[0])[:, None])
+
+    def kept(self, rows: np.ndarray) -> RadialBlocks:
+        alike = None if self.alike is None else tuple(self.alike[row] for row in rows)
+        return RadialBlocks(self.bands[rows], self.assumed_hermitian, alike)
 
     def divided(self, layout: Layout) -> Operator:
         if not isinstance(layout, Chain):
@@ -75,108 +95,6 @@ class RadialBlocks(Operator):
 
     def as_sparse(self) -> Any:
         return sparse.block_diag([sparse_bands(bands) for bands in self.bands])
-
-
-class AngularCoupling(Operator):
-    """f Σ_k R_k ⊗ A_k: banded radial matrices R_k (bands[k]), real angular matrices A_k.
-
-    `phase` f is 1 or −i; factors of time multiply the small A_k only.
-    """
-
-    bands: jax.Array
-    angular: jax.Array  # (k, channels, channels); on many devices their rows, cut by the layout
-    phase: complex = eqx.field(static=True)
-    assumed_hermitian: bool = eqx.field(static=True)
-    layout: Chain | None
-
-    def __init__(
-        self,
-        bands: Any,
-        angular: Any,
-        phase: complex = 1.0,
-        assumed_hermitian: bool = True,
-        layout: Chain | None = None,
-    ):
-        self.bands = jnp.asarray(bands)
-        self.angular = jnp.asarray(angular)
-        self.phase = complex(phase)
-        self.assumed_hermitian = assumed_hermitian
-        self.layout = layout
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.angular.shape[1], self.bands.shape[2])
-
-    @property
-    def hermitian(self) -> bool:
-        return self.assumed_hermitian
-
-    @property
-    def dtype(self) -> Any:
-        plain = jnp.result_type(self.bands, self.angular)
-        return plain if self.phase.imag == 0 else jnp.result_type(plain, jnp.complex64)
-
-    def apply(self, psi: jax.Array) -> jax.Array:
-        if self.layout is None:
-            turned = _coupled(self.angular, psi, self.bands)
-        else:
-            turned = self.layout.coupled(_coupled, self.angular, psi, self.bands)
-        return turned * _factor(self.phase, turned)
-
-    def angular_matrices(self) -> Any:
-        """The A_k, wherever their rows are."""
-        return self.angular if self.layout is None else self.layout.join_matrices(self.angular)
-
-    def scaled(self, factor: Any) -> AngularCoupling:
-        hermitian = self.assumed_hermitian and keeps_hermitian(factor)
-        angular = real_like(factor, self.angular) * self.angular
-        return AngularCoupling(self.bands, angular, self.phase, hermitian, self.layout)
-
-    def divided(self, layout: Layout) -> Operator:
-        if not isinstance(layout, Chain):
-            return Operator.divided(self, layout)
-        angular = layout.divide_matrices(self.angular)
-        return AngularCoupling(self.bands, angular, self.phase, self.assumed_hermitian, layout)
-
-    def merged(self, other: Operator) -> AngularCoupling | None:
-        if not isinstance(other, AngularCoupling) or other.phase != self.phase:
-            return None
-        both = self.assumed_hermitian and other.assumed_hermitian
-        if self.bands is other.bands:
-            bands, angular = self.bands, self.angular + other.angular
-        else:
-            bands = jnp.concatenate([self.bands, other.bands])
-            angular = jnp.concatenate([self.angular, other.angular])
-        return AngularCoupling(bands, angular, self.phase, both, self.layout)
-
-    def bounds(self) -> tuple[jax.Array, jax.Array]:
-        """±Σ_k ‖R_k‖ ‖A_k‖ with the largest row sums as norms."""
-        radial = jnp.max(jnp.sum(jnp.abs(self.bands), axis=1), axis=1)
-        angular = jnp.max(jnp.sum(jnp.abs(self.angular), axis=2), axis=1)
-        reach = jnp.sum(radial * angular)
-        return -reach, reach
-
-    def as_matrix(self) -> jax.Array:
-        if self.layout is not None:
-            return Operator.as_matrix(self)
-        pairs = zip(self.angular, dense_from_bands(self.bands), strict=True)
-        matrix = total(jnp.kron(angular, radial) for angular, radial in pairs)
-        return matrix * _factor(self.phase, matrix)
-
-    def as_sparse(self) -> Any:
-        if self.layout is not None:
-            return Operator.as_sparse(self)
-        pairs = zip(np.asarray(self.angular), np.asarray(self.bands), strict=True)
-        matrix = total(sparse.kron(angular, sparse_bands(bands)) for angular, bands in pairs)
-        return (self.phase if self.phase.imag != 0 else self.phase.real) * matrix
-
-
-def _coupled(angular: jax.Array, psi: jax.Array, bands: jax.Array) -> jax.Array:
-    """Σ_k R_k A_k ψ."""
-    return total(
-        banded_product(radial, times_columns(matrix, psi))
-        for radial, matrix in zip(bands, angular, strict=True)
-    )
 
 
 class DipoleBlocks(Operator):

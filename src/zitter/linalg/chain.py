@@ -17,11 +17,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
-from zitter import checks, runtime
+from zitter import checks
 from zitter.linalg.base import Unsupported
 from zitter.linalg.layouts import Layout
+from zitter.linalg.neighbors import Neighbors
 from zitter.linalg.pairs import as_parts, joined
 from zitter.runtime import placed
 
@@ -56,52 +57,42 @@ class Chain(Layout):
         mapped = jax.shard_map(local, mesh=self.mesh, in_specs=(mine, mine), out_specs=mine)
         return mapped(psi, upper)
 
-    # Matrices of numbers between channels.
+    # Numbers between channels, for each its neighbors only.
 
-    def divide_matrices(self, matrices: Any) -> jax.Array:
-        """(…, channels, channels) as each device's rows beside the channels it has at hand:
-        (…, shape[0], share + 2 reach)."""
-        traced = checks.is_traced(matrices)
-        xp, matrices = (jnp, matrices) if traced else (np, np.asarray(matrices))
-        if not traced and np.any(matrices[..., self._far]):
+    def require_near(self, neighbors: Neighbors) -> None:
+        if neighbors.reach > self.reach:
             raise Unsupported(
                 f"a coupling of channels over more than {self.reach} rows cannot be divided over "
                 f"the mesh axis {self.axis!r}"
             )
-        channels = self.whole[0]
-        row, number = np.indices((self.shape[0], self.share + 2 * self.reach))
-        column = row // self.share * self.share - self.reach + number
-        there = (row < channels) & (column >= 0) & (column < channels)
-        taken = matrices[..., np.minimum(row, channels - 1), np.clip(column, 0, channels - 1)]
-        blocks = xp.where(there, taken, 0)
-        place = PartitionSpec(*(None,) * (blocks.ndim - 2), self.axis)
-        return placed(blocks, NamedSharding(self.mesh, place))
 
-    def join_matrices(self, blocks: jax.Array) -> Any:
-        """The inverse, whole on every device."""
-        row, column = np.indices(2 * self.whole[:1])
-        number = column - row // self.share * self.share + self.reach  # among those at hand
-        place = (..., row, np.clip(number, 0, blocks.shape[-1] - 1))
-        if checks.is_traced(blocks):
-            return jnp.where(self._far, 0, blocks[place])
-        return np.where(self._far, 0, runtime.to_host(blocks)[place])
+    def divide_weights(self, weights: Any) -> jax.Array:
+        """(…, channels, width) as each device's rows, zero in the padding."""
+        missing = self.shape[0] - weights.shape[-2]
+        widths = [(0, 0)] * (weights.ndim - 2) + [(0, missing), (0, 0)]
+        padded = jnp.pad(weights, widths) if checks.is_traced(weights) else np.pad(weights, widths)
+        return placed(padded, self.sharding(weights.ndim - 2))
 
-    @property
-    def _far(self) -> np.ndarray:
-        """Which pairs of channels must not be coupled."""
-        row, column = np.indices(2 * self.whole[:1])
-        return np.abs(row - column) > self.reach
-
-    def coupled(self, function: Any, blocks: Any, psi: jax.Array, *shared: Any) -> jax.Array:
-        """function(own rows of matrices, ψ of the channels at hand, *shared) on each device."""
+    def coupled(
+        self, function: Any, neighbors: Neighbors, psi: jax.Array, weights: Any, *shared: Any
+    ) -> jax.Array:
+        """function(rows of ψ at the neighbors, weights, *shared) on each device, of its channels;
+        `weights` are (k, channels, width)."""
         mine = PartitionSpec(self.axis)
-        specs = (mine, PartitionSpec(None, self.axis), *(PartitionSpec() for _ in shared))
+        specs = (mine, mine, PartitionSpec(None, self.axis), *(PartitionSpec() for _ in shared))
 
-        def local(rows, blocks, *shared):
-            return function(blocks, self.widened(rows, self.reach), *shared)
+        def local(part, places, weights, *shared):
+            return function(self.widened(part, self.reach)[places], weights, *shared)
 
         spread = jax.shard_map(local, mesh=self.mesh, in_specs=specs, out_specs=mine)
-        return spread(psi, blocks, *shared)
+        return spread(psi, self._at_hand(neighbors), weights, *shared)
+
+    def _at_hand(self, neighbors: Neighbors) -> np.ndarray:
+        """Where each channel finds its neighbors among those that its device has at hand."""
+        row = np.arange(self.shape[0])[:, None]
+        padded = np.pad(neighbors.rows, ((0, self.shape[0] - self.whole[0]), (0, 0)))
+        known = np.where(row < self.whole[0], padded, row)
+        return known - row // self.share * self.share + self.reach
 
     def across(self, function: Any, psi: jax.Array, values: jax.Array, *shared: Any) -> jax.Array:
         """function(all channels of some columns, their values, *shared) on each device, by an

@@ -7,12 +7,14 @@ H₀), so a method that uses resolvents enters them once, steps there, and leave
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zitter import runtime
 from zitter.linalg.banded import Banded
 from zitter.linalg.banded_solver import BandedSolver
 from zitter.linalg.base import Operator, Solver
@@ -46,6 +48,23 @@ class Resolvents(eqx.Module):
     def resolved(self, solver: Solver, z: Any, coefficients: jax.Array) -> jax.Array:
         """(S + zH₀)⁻¹S of a state, by the factors `at(z)`; here for an S that is one."""
         return solver.solve(coefficients)
+
+
+def factors_at(family: Resolvents, zs: Sequence[Any]) -> tuple[Solver, ...]:
+    """Factors for each z, one after another on a CPU.
+
+    Two batches of matrices that are inverted at a time can wait for each other's threads for good
+    (JAX 0.10 and 0.11, seen with two cores); a z that depends on the factors before it, by zero
+    times one of their numbers, keeps them apart.
+    """
+    now, found = runtime.settings(), []
+    apart = now.device.platform == "cpu" and now.mesh is None
+    for z in zs:
+        known = eqx.filter(found[-1:], eqx.is_inexact_array) if apart else []
+        for number in [jnp.ravel(leaf)[0] for leaf in jax.tree.leaves(known) if leaf.size][:1]:
+            z = z + 0 * jnp.real(number).astype(jnp.finfo(z.dtype).dtype)
+        found.append(family.at(z))
+    return tuple(found)
 
 
 class Factors(Solver):

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter.linalg.banded import Banded
 from zitter.linalg.base import Operator, Unsupported, total
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.layouts import Layout
+from zitter.linalg.neighbors import Neighbors, joined
 
 Kind = TypeVar("Kind", bound=Operator)
 Answer = TypeVar("Answer")
@@ -55,6 +57,14 @@ class Sum(Operator):
 
     def merged(self, other: Operator) -> Operator:
         return add([self, other])
+
+    def links(self) -> Neighbors | None:
+        found = [part.links() for part in self.parts]
+        known = [links for links in found if links is not None]
+        return functools.reduce(joined, known) if len(known) == len(found) else None
+
+    def kept(self, rows: np.ndarray) -> Sum:
+        return Sum(part.kept(rows) for part in self.parts)
 
     def divided(self, layout: Layout) -> Operator:
         return add(part.divided(layout) for part in self.parts)

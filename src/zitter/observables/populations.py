@@ -88,6 +88,7 @@ class InstantaneousPopulations(Observable):
                 "InstantaneousPopulations needs lowest states of H(t), but positrons lie below all "
                 "electrons; use Populations"
             )
+        checks.integer("n", self.n, 1, H.basis.size)
         ready = InstantaneousPopulations(self.n, self.every)
         object.__setattr__(ready, "eigenstates", eigenstates)
         return ready

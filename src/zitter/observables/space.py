@@ -2,38 +2,95 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zitter import checks
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, Refused
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator, Unsupported
 from zitter.observables.base import Observable, require
+
+PLANES = ("xy", "yx", "xz", "zx", "yz", "zy")
 
 
 class Density(Observable):
     """|ψ|² on the grid, on bases around an origin dP/dr; `every` thins the records, since each is
     as large as ψ on a grid.
+
+    With `plane`, "xy" or two other letters, |ψ|² of an atom in that plane through the nucleus: on
+    `points` × `points` places up to `extent` to each side.
     """
 
-    every: int = eqx.field(static=True, default=1)
+    every: int = eqx.field(static=True)
+    plane: str | None = eqx.field(static=True)
+    extent: float = eqx.field(static=True)
+    points: int = eqx.field(static=True)
     name: ClassVar[str] = "density"
     long_name: ClassVar[str] = "probability density"
     units: ClassVar[str] = "1/bohr^d"
 
+    def __init__(
+        self,
+        every: int = 1,
+        plane: str | None = None,
+        extent: float | str = 20.0,
+        points: int = 161,
+    ):
+        self.every = checks.integer("every", every, 1)
+        self.plane = None if plane is None else checks.choice("plane", plane, PLANES)
+        self.extent = float(checks.positive("extent", extent, "length"))
+        self.points = checks.integer("points", points, 2, 4096)
+
+    @property
+    def on_host(self) -> bool:
+        return self.plane is not None
+
     def prepare(self, H, eigenstates):
-        require(self, H, H.basis.density)
+        if self.plane is None:
+            require(self, H, H.basis.density)
+        elif H.basis.lattice is not None:
+            raise Unsupported(
+                "Density in a plane is for bases around an origin; on a grid Density() has the "
+                "density at all of its points"
+            )
+        else:
+            zero = jnp.zeros(H.basis.shape, jnp.complex128)
+            try:
+                H.basis.evaluate(zero, 0.1, 0.1, 0.1)
+            except Refused as refusal:
+                raise Unsupported(str(refusal)) from None
         return self
 
     def evaluate(self, H, psi, t):
-        return H.basis.density(psi)
+        if self.plane is None:
+            return H.basis.density(psi)
+        return density_in_plane(H.basis, psi, self.plane, self._places)
+
+    @property
+    def _places(self) -> np.ndarray:
+        return np.linspace(-self.extent, self.extent, self.points)
 
     def dims(self, H):
-        return tuple(H.basis.density_axes().items())
+        if self.plane is None:
+            return tuple(H.basis.density_axes().items())
+        return tuple((axis, self._places) for axis in self.plane)
+
+    def facts(self, H):
+        return {} if self.plane is None else {"density_plane": self.plane}
+
+
+def density_in_plane(basis: Basis, psi: Any, plane: str, places: np.ndarray) -> jax.Array:
+    """|ψ|², components of spinors summed, on `places` along two axes, where the third is 0."""
+    first, second = np.meshgrid(places, places, indexing="ij")
+    at = {plane[0]: first, plane[1]: second}
+    values = basis.evaluate(psi, *(at.get(axis, np.zeros_like(first)) for axis in "xyz"))
+    squares = jnp.abs(jnp.asarray(values)) ** 2
+    return squares if squares.ndim == 2 else jnp.sum(squares, axis=0)
 
 
 def _sphere(basis: Basis, radius: float, psi: jax.Array) -> Operator:

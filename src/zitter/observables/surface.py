@@ -8,12 +8,13 @@ import equinox as eqx
 import numpy as np
 
 from zitter import checks
+from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable, require
 from zitter.terms.light import gauges
 
 
 class Surface(Observable):
-    """P_lm(R) and dP_lm/dr(R) for each channel: an array (channels, 2)."""
+    """P_lm(R) and dP_lm/dr(R) for each channel: an array (channels, 2), for `flux_spectrum`."""
 
     radius: float = eqx.field(static=True)
     every: int = eqx.field(static=True)
@@ -37,4 +38,10 @@ class Surface(Observable):
         return ((first, H.basis.axes()[first]), ("derivative", np.arange(2)))
 
     def facts(self, H):
-        return {"surface_radius": self.radius, "surface_gauges": sorted(gauges(H))}
+        known = {"surface_radius": self.radius, "surface_gauges": sorted(gauges(H))}
+        try:
+            channels = H.basis.channels_of(H.static.fixed)
+        except Unsupported:  # cut over devices, or no central potential
+            return known
+        inside, charge = channels.charge(self.radius), channels.charge()
+        return known | {"surface_charge": charge, "surface_charge_inside": inside}

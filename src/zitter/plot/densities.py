@@ -43,9 +43,12 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
     return style.figure_of(ax)
 
 
-def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
-    """The density at the end of the run: along a line, over r, or in a plane."""
-    shown = _projected(states.final(solution))
+def final_density(solution: Solution, ax: Axes | None = None, plane: str | None = None) -> Figure:
+    """The density at the end of the run: along a line, over r, or in a plane; of an atom in the
+    `plane` asked for, "xy" or two other letters."""
+    shown = (
+        _projected(states.final(solution)) if plane is None else states.in_plane(solution, plane)
+    )
     if shown.names == ["x", "z"]:  # the axis of light and of the nuclei lies
         shown = shown.turned()
     moment = f"at t = {units.to_fs(float(solution.times[-1])):.3g} fs"
@@ -58,7 +61,7 @@ def final_density(solution: Solution, ax: Axes | None = None) -> Figure:
     )  # fmt: skip
     bar = style.figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=7)
-    bar.set_label("|ψ|²", fontsize=8)
+    bar.set_label(shown.unit, fontsize=8)
     for limits, axis in ((ax.set_xlim, 0), (ax.set_ylim, 1)):
         limits(*_extent(shown.points[axis], np.moveaxis(shown.values, axis, -1)))
     ax.set_aspect("equal", anchor="W")
@@ -211,7 +214,7 @@ def _moments(times: np.ndarray, shown: states.Shown) -> Figure:
     for ax in axes[len(chosen) :]:
         ax.set_visible(False)
     if mesh is not None:
-        figure.colorbar(mesh, ax=list(axes), shrink=0.8).set_label("|ψ|² (1/bohr²)", fontsize=8)
+        figure.colorbar(mesh, ax=list(axes), shrink=0.8).set_label(shown.unit, fontsize=8)
     return figure
 
 

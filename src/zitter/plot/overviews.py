@@ -19,7 +19,9 @@ from zitter.plot import states, style
 from zitter.plot.courses import drawable, one
 from zitter.plot.densities import animate, density, final_density, final_populations
 from zitter.plot.energies import hamiltonian, levels, potential
-from zitter.plot.pulses import pulse
+from zitter.plot.momenta import momenta
+from zitter.plot.photoelectrons import momentum_map
+from zitter.plot.pulses import pulse, turning_plane
 from zitter.plot.spectra import spectrum
 from zitter.results import Eigenstates, Result, Solution
 from zitter.stored import Kept
@@ -37,8 +39,9 @@ _MOST_PANELS = 5
 def overview(result: Result, field: Field | None = None, H: Hamiltonian | None = None) -> Figure:
     """One figure of any result: the figure of `zitter plot`.
 
-    Of an evolution the pulse, observables, spectrum and density, of stationary states the levels,
-    of Monte Carlo runs the energy's trace and what was measured. `field` and `H` replace those of
+    Of an evolution the pulse, observables, spectrum, density, and of an atom after the pulse the
+    momenta of photoelectrons in the plane of the light; of stationary states the levels, of Monte
+    Carlo runs the energy's trace and what was measured. `field` and `H` replace those of
     the model that the result belongs to.
     """
     given = {"field": field, "H": H}
@@ -56,7 +59,7 @@ def stationary(
 
 
 def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | None = None) -> Figure:
-    """Pulse, observables, spectrum and density."""
+    """Pulse, observables, spectrum, momentum distribution and density."""
     if result.basis is None and H is not None:
         result = dataclasses.replace(result, kept=Kept.of(H))
     field = light(result) if field is None else field
@@ -83,8 +86,13 @@ def evolution(result: Solution, field: Field | None = None, H: Hamiltonian | Non
         panels.append(lambda ax, name=name, color=color: one(result, name, ax, color))
     if spectral:
         panels.append(lambda ax: spectrum(result, field, ax))
+    # A panel more than others have: what is drawn without it stays.
+    emitted = None if field is None else momenta(result, field, H)
+    if emitted is not None:
+        panels.append(lambda ax: momentum_map(emitted, ax))
     if at_end:
-        panels.append(lambda ax: final_density(result, ax))
+        plane = None if field is None or places != ["r"] else turning_plane(field)
+        panels.append(lambda ax: final_density(result, ax, plane))
     if not panels and not over_time:
         panels.append(lambda ax: final_populations(result, ax))
     return _arranged(panels, result if over_time else None, result.info.get("title", ""))

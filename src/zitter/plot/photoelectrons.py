@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zitter import units
+from zitter import checks, units
 from zitter.plot import style
 from zitter.spectra import AngularSpectrum
 from zitter.spectra.photoelectron import EnergySpectrum
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DECADES = 12
+MAP_DECADES = 6  # of a momentum distribution
 
 
 def photoelectrons(
@@ -81,19 +82,37 @@ def bound_states(
     return style.figure_of(ax)
 
 
-def momentum_map(spectrum: AngularSpectrum, ax: Axes | None = None, decades: int = 6) -> Figure:
-    """d³P/dk³ in the plane of the polarization (k_z to the right), logarithmic."""
-    ax = style.axes_or_new(ax, 6.0, 3.6)
-    k, theta = np.meshgrid(spectrum.momenta, spectrum.angles, indexing="ij")
-    level = np.log10(np.maximum(spectrum.momentum_density, 1e-300))
+def momentum_map(
+    spectrum: AngularSpectrum, ax: Axes | None = None, decades: int = MAP_DECADES
+) -> Figure:
+    """d³P/dk³ in the plane of the spectrum, logarithmic; of polar angles k_z lies to the right."""
+    if spectrum.density.ndim != 2:
+        raise checks.InputError(
+            "spectrum", "must lie in a plane, or at one azimuth, to be drawn, but is on a sphere"
+        )
+    around = spectrum.plane is not None
+    ax = style.axes_or_new(ax, 5.2 if around else 6.0, 4.4 if around else 3.6)
+    angles, density = spectrum.angles, spectrum.momentum_density
+    if around and np.isclose(len(angles) * (angles[1] - angles[0]), 2 * np.pi):
+        angles = np.append(angles, angles[0] + 2 * np.pi)  # the circle closes
+        density = np.concatenate([density, density[:, :1]], axis=1)
+    k, angle = np.meshgrid(spectrum.momenta, angles, indexing="ij")
+    level = np.log10(np.maximum(density, 1e-300))
     image = ax.pcolormesh(
-        k * np.cos(theta), k * np.sin(theta), level, cmap=style.DENSITY_MAP,
+        k * np.cos(angle), k * np.sin(angle), level, cmap=style.DENSITY_MAP,
         vmin=level.max() - decades, vmax=level.max(), shading="gouraud", rasterized=True,
     )  # fmt: skip
     ax.set_aspect("equal")
-    ax.set_xlabel("$k_z$ (a.u.)")
-    ax.set_ylabel("$k_\\perp$ (a.u.)")
+    first, second = _axes_of(spectrum)
+    ax.set_xlabel(f"$k_{{{first}}}$ (a.u.)")
+    ax.set_ylabel(f"$k_{{{second}}}$ (a.u.)")
     figure = style.figure_of(ax)
     figure.colorbar(image, ax=ax, label="log₁₀ d³P/dk³")
     style.title(ax, "Momentum distribution")
     return figure
+
+
+def _axes_of(spectrum: AngularSpectrum) -> tuple[str, str]:
+    if spectrum.plane is None:
+        return "z", r"\perp"
+    return (spectrum.plane[0], spectrum.plane[1]) if isinstance(spectrum.plane, str) else ("1", "2")

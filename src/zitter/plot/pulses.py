@@ -83,6 +83,25 @@ def carrier_frequency(field: Field) -> float | None:
     return None if frequency is None else float(frequency)
 
 
+def turning_plane(field: Field) -> str | None:
+    """The two axes along which light that turns is strongest; None for light along a line."""
+    if field.is_linear:
+        return None
+    A = np.asarray(field.vector_potential_xyz(np.linspace(0.0, finite_end(field), 501)))
+    strongest = np.argsort(-np.sum(A**2, axis=0), kind="stable")[:2]
+    return "".join("xyz"[i] for i in sorted(strongest))
+
+
+def roundness(field: Field) -> float:
+    """The ratio of the axes of the figure that A(t) draws, from its mean squares: |ε| of a long
+    elliptic pulse, zero for light along a line."""
+    if field.is_linear:
+        return 0.0
+    A = np.asarray(field.vector_potential_xyz(np.linspace(0.0, finite_end(field), 501)))
+    squares = np.linalg.eigvalsh(A.T @ A)
+    return float(np.sqrt(max(squares[1], 0.0) / squares[2])) if squares[2] > 0 else 0.0
+
+
 def finite_end(field: Field) -> float:
     end = float(field.duration)
     return end if np.isfinite(end) else 1000.0

@@ -9,7 +9,7 @@ import numpy as np
 from zitter import checks, units
 from zitter.fields import Field
 from zitter.plot import style
-from zitter.plot.pulses import carrier_frequency
+from zitter.plot.pulses import carrier_frequency, roundness, turning_plane
 from zitter.results import Solution
 from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+RETURNS = 0.3  # the ellipticity beyond which electrons miss the atom they left
+
+
 def emission(solution: Solution, field: Field | None = None) -> HarmonicSpectrum:
     """S(ω) of a = −⟨∇V⟩ − N E(t) for N electrons, in orders of the field's frequency, or of 1 eV
-    without one. Of a vector the strongest component is taken.
+    without one. Of a vector the strongest component is taken, all of them where the light turns.
 
     Without `field` the laser's own force −E(t) is left out, which changes the fundamental only.
     """
@@ -32,16 +35,18 @@ def emission(solution: Solution, field: Field | None = None) -> HarmonicSpectrum
     axis = int(np.argmax(np.ptp(vectors, axis=0)))
     acceleration = vectors[:, axis]
     base = None if field is None else carrier_frequency(field)
+    electrons = max(1, sum(name.startswith("x") for name in solution.axes))
+    if field is not None and not field.is_linear and vectors.shape[1] > 1:
+        pulled = np.asarray(field.electric_field_xyz(times))[:, : vectors.shape[1]]
+        whole = vectors - electrons * pulled
+        return harmonic_spectrum(times, whole, 1 / units.HARTREE_EV if base is None else base)
     if field is not None:
-        electrons = max(1, sum(name.startswith("x") for name in solution.axes))
         acceleration = acceleration - electrons * _along(field, times, axis, vectors.shape[1])
     return harmonic_spectrum(times, acceleration, 1 / units.HARTREE_EV if base is None else base)
 
 
 def _along(field: Field, times: np.ndarray, axis: int, axes: int) -> np.ndarray:
     """E(t) along one of the model's axes, as the light terms apply it."""
-    if axes > 1 and not field.is_linear:
-        return np.asarray(field.electric_field_xyz(times))[:, axis]
     direction = np.eye(axes)[-1]  # that of a pulse without polarization
     if axes > 1 and field.polarization is not None:
         direction = np.pad(field.polarization, (0, 3))
@@ -56,7 +61,8 @@ def spectrum(
 ) -> Figure:
     """The harmonic spectrum, over the harmonic order where the laser is known, else over eV.
 
-    The cutoff I_p + 3.17 U_p is marked where both energies are known.
+    The cutoff I_p + 3.17 U_p is marked where both energies are known and the light is nearly along
+    a line: an electron in light that turns does not come back to its atom.
     """
     ax = style.axes_or_new(ax, 7.0, 3.5)
     emitted = emission(solution, field)
@@ -72,8 +78,20 @@ def spectrum(
     last = frequencies[-1] / unit
     shown = min(last, 2.0 * cutoff if cutoff else last)
     keep = (frequencies > 0) & (frequencies / unit <= shown)
-    ax.semilogy(frequencies[keep] / unit, power[keep], color=style.COLORS[2], lw=0.9)
-    if cutoff:
+    least = float(np.min(power[keep]))
+    if emitted.amplitudes is None:
+        ax.semilogy(frequencies[keep] / unit, power[keep], color=style.COLORS[2], lw=0.9)
+    else:
+        plane = (None if field is None else turning_plane(field)) or "xy"
+        for sign, way, color in (("+", plane, 1), ("-", plane[::-1], 0)):
+            part = emitted.part(sign, plane).intensity[keep]
+            least = min(least, float(np.min(part)))
+            label = f"turns {way[0]} → {way[1]}"
+            ax.semilogy(
+                frequencies[keep] / unit, part, color=style.COLORS[color], lw=0.9, label=label
+            )
+        ax.legend(fontsize=8, frameon=False)
+    if cutoff and field is not None and roundness(field) < RETURNS:
         ax.axvline(cutoff, color=style.INK, lw=0.8, ls=":")
         ax.text(
             cutoff, 0.96, " $I_p + 3.17\\,U_p$", transform=ax.get_xaxis_transform(),
@@ -81,7 +99,7 @@ def spectrum(
         )  # fmt: skip
     ax.set_xlim(0, shown)
     top = float(np.max(power[keep]))
-    ax.set_ylim(max(float(np.min(power[keep])), 1e-16 * top), 5 * top)
+    ax.set_ylim(max(least, 1e-16 * top), 5 * top)
     ax.set_ylabel("|a(ω)|² (a.u.)")
     style.title(ax, "Emitted light")
     if base is None:

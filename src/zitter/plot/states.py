@@ -11,8 +11,10 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.linalg.base import Unsupported
+from zitter.observables.space import density_in_plane
 from zitter.results import Eigenstates, Solution
 
+PLACES = 241  # along each side of a plane
 MOST_MOMENTS = 1000  # of saved states, more than a picture can show
 
 
@@ -22,6 +24,7 @@ class Shown:
 
     axes: dict[str, np.ndarray]
     values: np.ndarray
+    cut: bool = False  # a plane in space, not a space of two dimensions
 
     @property
     def names(self) -> list[str]:
@@ -33,7 +36,7 @@ class Shown:
 
     def turned(self) -> Shown:
         """A plane with its axes exchanged."""
-        return Shown(dict(reversed(self.axes.items())), np.swapaxes(self.values, -1, -2))
+        return Shown(dict(reversed(self.axes.items())), np.swapaxes(self.values, -1, -2), self.cut)
 
     @property
     def radial(self) -> bool:
@@ -48,7 +51,7 @@ class Shown:
     def unit(self) -> str:
         if self.radial:
             return "dP/dr (1/bohr)"
-        power = {1: "", 2: "²", 3: "³"}.get(len(self.axes))
+        power = {1: "", 2: "²", 3: "³"}.get(len(self.axes) + self.cut)
         return "|ψ|²" if power is None else f"|ψ|² (1/bohr{power})"
 
 
@@ -76,12 +79,23 @@ def final(solution: Solution) -> Shown:
     return Shown(found.axes, found.values[0])
 
 
+def in_plane(solution: Solution, plane: str, decades: int = 6) -> Shown:
+    """|ψ|² of an atom at the end of a run in a plane, as far as dP/dr is seen."""
+    whole = final(solution)
+    (r,), density = whole.points, whole.values
+    seen = r[density > density.max() * 10.0**-decades]
+    places = np.linspace(-seen[-1], seen[-1], PLACES)
+    found = density_in_plane(_basis(solution), jnp.asarray(solution.final), plane, places)
+    return Shown({plane[0]: places, plane[1]: places}, np.asarray(found), cut=True)
+
+
 def course(solution: Solution) -> tuple[np.ndarray, Shown]:
     """(times, densities) as recorded, or from saved states."""
     if "density" in solution.observables:
         places = solution.coordinates | solution.axes
         named = {name: places[name] for name in solution.described["density"][0]}
-        return solution.times_of("density"), Shown(named, solution.observables["density"])
+        cut = "density_plane" in solution.info
+        return solution.times_of("density"), Shown(named, solution.observables["density"], cut)
     if solution.states is None:
         raise checks.InputError(
             "observables", "must have held Density, or save_states been set, to draw the density"

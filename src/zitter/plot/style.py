@@ -73,7 +73,10 @@ def atomic_time_on_top(ax: Axes) -> None:
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    path = Path(path)
+    from matplotlib.figure import Figure
+
+    checks.instance("figure", figure, Figure)
+    path = checks.path("output", path)
     known: Any = figure.canvas.get_supported_filetypes()
     if path.suffix.lstrip(".").lower() not in known:
         names = ", ".join(f".{name}" for name in sorted(known))

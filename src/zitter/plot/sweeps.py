@@ -1,4 +1,4 @@
-"""What a sweep gave against what was varied: curves over one key, maps over two."""
+"""What a sweep gave against what was varied: curves with error bars over one key, maps over two."""
 
 from __future__ import annotations
 
@@ -6,50 +6,73 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zitter import checks, tables
 from zitter.plot import style
-from zitter.results.evolution import ERRORS
-from zitter.results.sweep import Sweep, require_axes
+from zitter.results import evolution, stationary
+from zitter.results.sweep import COURSE, Sweep, require_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 6
-_NOT_DRAWN = ("final_time", "blocks", *ERRORS)
+_NOT_DRAWN = ("final_time", "blocks", "residuals", *evolution.ERRORS, *stationary.ERRORS)
 
 
 def overview(sweep: Sweep, **options: Any) -> Figure:
     """One panel for each quantity; items that are missing leave a gap."""
     require_axes(sweep, 2)
     panels = _panels(sweep)
+    if not panels:
+        raise checks.InputError(
+            "sweep", "must hold numbers to be drawn, but has none: no item is done"
+        )
     columns = 1 if len(panels) == 1 else 2
     rows = max(1, -(-len(panels) // columns))
     figure = style.new_figure(5.2 * columns, 3.0 * rows)
     grid = figure.add_gridspec(rows, columns)
-    for i, (name, data) in enumerate(panels):
+    for i, (name, data, errors) in enumerate(panels):
         ax = style.dress(figure.add_subplot(grid[i // columns, i % columns]))
-        (_curves if len(sweep.axes) == 1 else _map)(ax, sweep, name, data)
+        (_curves if len(sweep.axes) == 1 else _map)(ax, sweep, name, data, errors)
     title = sweep.info.get("title", "")
     if title:
         figure.suptitle(title, fontsize=12, color=style.INK, fontweight="bold")
     return figure
 
 
-def _panels(sweep: Sweep) -> list[tuple[str, np.ndarray]]:
-    """Quantities that change, errors last; on maps each component has its own."""
-    few = sweep.few
-    names = [n for n in few if n not in _NOT_DRAWN] or [n for n in few if n in ERRORS] or list(few)
-    found: list[tuple[str, np.ndarray]] = []
+Panel = tuple[str, np.ndarray, np.ndarray | None]  # of a quantity, with its errors
+
+
+def _panels(sweep: Sweep) -> list[Panel]:
+    """Quantities that change, errors where there is nothing else; on maps each component has its
+    own panel."""
+    every = {n: d for n, d in sweep.values.items() if not n.endswith(COURSE)}
+    shown = {n: d.reshape(*sweep.shape, -1)[..., : tables.MOST_VALUES] for n, d in every.items()}
+    errors = {name: _errors_of(name, shown) for name in shown}
+    bars = {error for error in errors.values() if error}
+    names = [n for n in shown if n not in _NOT_DRAWN and n not in bars] or list(shown)
+    found: list[Panel] = []
     for name in names:
-        lines = few[name].reshape(*sweep.shape, -1)
+        lines, error = shown[name], errors[name]
+        spread = shown[error] if error and shown[error].shape == lines.shape else None
         if len(sweep.axes) == 1:
-            found.append((name, lines))
-        else:
-            several = lines.shape[-1] > 1
-            found += [(f"{name} {i}" if several else name, lines[..., i])
-                      for i in range(lines.shape[-1])]  # fmt: skip
-    moving = [(name, data) for name, data in found if _changes(data)]
-    return (moving or found)[:_MOST_PANELS]
+            found.append((name, lines, spread))
+            continue
+        for i in range(lines.shape[-1]):
+            title = f"{name} {i}" if lines.shape[-1] > 1 else name
+            found.append((title, lines[..., i], None if spread is None else spread[..., i]))
+    there = [panel for panel in found if np.isfinite(panel[1]).any()]
+    return ([panel for panel in there if _changes(panel[1])] or there)[:_MOST_PANELS]
+
+
+def _errors_of(name: str, names: Any) -> str | None:
+    """What a sweep calls the errors of a quantity."""
+    likely = [f"{name}_error", f"{name}_step_error"]
+    if name == "energies":
+        likely = ["energy_errors", "error_bounds"]
+    elif name.endswith("_energy"):  # of a part of the energy
+        likely.append(f"{name.removesuffix('_energy')}_error")
+    return next((error for error in likely if error in names), None)
 
 
 def _changes(data: np.ndarray) -> bool:
@@ -57,26 +80,35 @@ def _changes(data: np.ndarray) -> bool:
     return there.size > 0 and float(np.ptp(data[np.isfinite(data)])) > 1e-9 * float(there.max())
 
 
-def _curves(ax: Axes, sweep: Sweep, name: str, lines: np.ndarray) -> None:
+def _curves(
+    ax: Axes, sweep: Sweep, name: str, lines: np.ndarray, errors: np.ndarray | None
+) -> None:
     ((key, x),) = sweep.axes.items()
-    for i, line in enumerate(np.real(lines).T):
-        if not _changes(line) and lines.shape[-1] > 1:
-            continue
+    several = lines.shape[-1] > 1
+    drawn = [i for i in range(lines.shape[-1]) if np.isfinite(lines[:, i]).any()]
+    drawn = [i for i in drawn if _changes(lines[:, i])] or drawn
+    for i in drawn:
+        bars = None if errors is None else np.nan_to_num(np.abs(errors[:, i]))
         color = style.COLORS[i % len(style.COLORS)]
-        ax.plot(x, line, "o-", ms=3, lw=1.2, color=color, label=str(i))
-    if lines.shape[-1] > 1:
+        ax.errorbar(
+            x, np.real(lines[:, i]), bars, fmt="o-", ms=3, lw=1.2, capsize=2, color=color,
+            label=str(i),
+        )  # fmt: skip
+    if several:
         ax.legend(fontsize=7, frameon=False)
     _scale(ax, sweep, key, "x")
     ax.set_ylabel(_label(sweep, name))
 
 
-def _map(ax: Axes, sweep: Sweep, name: str, data: np.ndarray) -> None:
+def _map(ax: Axes, sweep: Sweep, name: str, data: np.ndarray, errors: np.ndarray | None) -> None:
     (down, y), (across, x) = sweep.axes.items()
     edges = (_edges(values, _logarithmic(sweep, key)) for key, values in ((across, x), (down, y)))
     image = ax.pcolormesh(*edges, np.real(data), cmap=style.DENSITY_MAP)
     bar = style.figure_of(ax).colorbar(image, ax=ax)
     bar.set_label(_label(sweep, name), fontsize=9)
     bar.ax.tick_params(labelsize=8)
+    if errors is not None and np.isfinite(errors).any():
+        ax.set_title(f"errors up to {np.nanmax(np.abs(errors)):.1e}", fontsize=8)
     _scale(ax, sweep, across, "x")
     _scale(ax, sweep, down, "y")
 

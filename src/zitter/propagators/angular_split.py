@@ -2,9 +2,10 @@
 
     ψ(t+τ) = e^{−iτ/2 E·r} C(τ) e^{−iτ/2 E·r} ψ(t),    E at t + τ/2
 
+The second kick of a step and the first of the next are one, where nothing is recorded in between.
 C(τ) is the diagonal Padé form of e^{−iτH₀}, a few solutions with S + zH₀. In length gauge the light
-is diagonal: on B-splines in the eigenvectors of the radial matrix r and of the angular matrix n, on
-grids and other bases of points by itself. So its exponential is exact and unitary.
+is diagonal: on B-splines in the eigenvectors of the radial matrix r and, in axes turned to it, of
+cos θ; on grids and other bases of points by itself. So its exponential is exact and unitary.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import math
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 
 from zitter import checks
 from zitter.bases.split import LightSplit
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.base import Unsupported, real_like
 from zitter.linalg.sums import add
-from zitter.propagators.base import Propagator
+from zitter.propagators.base import Propagator, repeated
 from zitter.propagators.implicit import Separated, refuse_growing_light, separated
 
 # e^z ≈ Π (1 + z/s)/(1 − z/s): s = 2 is Cayley's form, the pair that of the [2/2] Padé form.
@@ -63,6 +66,18 @@ class AngularSplit(Propagator):
             is_leaf=lambda x: x is None,
         )  # fmt: skip
 
+    @property
+    def any_step(self):
+        return True
+
+    @property
+    def narrows(self):
+        return self.split is not None and self.split.narrows
+
+    def starting(self, *psi):
+        assert self.split is not None
+        return eqx.tree_at(lambda p: p.split, self, self.split.narrowed(*psi))
+
     def bare(self):
         return AngularSplit(self.radial_order)
 
@@ -75,21 +90,32 @@ class AngularSplit(Propagator):
         return self.split.leave(psi)
 
     def init(self, H, psi, t, dt):
-        family = self._family(H)
-        return tuple(family.at(z) for z in self._poles(dt, psi))
+        assert self.split is not None
+        return self.split.factors(self._family(H), self._poles(dt, psi))
 
     def step(self, H, psi, t, dt, state):
-        assert self.split is not None
-        angles = [
-            0.5 * dt * piece.factor(t + 0.5 * dt)
-            for piece in H.changing
-            if isinstance(piece, Driven)
-        ]
-        psi = self.split.kick(psi, angles, 1)
-        family = self._family(H)
-        for solver, z in zip(state, self._poles(dt, psi), strict=True):
-            psi = self.split.cayley(family, solver, z, psi)
-        return self.split.kick(psi, angles, -1), state
+        return self.march(H, psi, lambda k: t, dt, state, 1, repeated)
+
+    def march(self, H, psi, time, dt, state, steps, repeat):
+        """Kicks add up: the last of one step and the first of the next are one."""
+        split, family, zs = self.split, self._family(H), self._poles(dt, psi)
+        assert split is not None
+
+        def stepped(now):
+            k, psi, before = now
+            after = self._half_kick(H, time(k), dt)
+            psi = split.kick(psi, before + after)
+            return k + 1, split.free(family, state, zs, psi), after
+
+        first = jnp.zeros((), jnp.int32)
+        begun = (first, psi, jnp.zeros_like(self._half_kick(H, time(first), dt)))
+        _, psi, last = repeat(stepped, begun, steps, unroll=self.unroll)
+        return split.kick(psi, last), state
+
+    def _half_kick(self, H: Hamiltonian, t: Any, dt: Any) -> jax.Array:
+        """τ/2 times the factor of each light in the middle of a step."""
+        lights = [piece for piece in H.changing if isinstance(piece, Driven)]
+        return jnp.asarray([0.5 * dt * light.factor(t + 0.5 * dt) for light in lights])
 
     def _family(self, H: Hamiltonian):
         assert self.separated is not None

@@ -2,8 +2,10 @@
 
 prepare(H, t, dt)           on the host: refuse early, pick orders from norms
 init(H, psi, t, dt)         the state carried from step to step (factors, counters)
+starting(*psi)              on the host: leave out what runs from these states cannot reach
 enter(psi), leave(psi)      ψ to and from the coefficients in which the method steps
 step(H, psi, t, dt, state)  one compiled step
+march(H, psi, time, …)      many of them, where a method can join one to the next
 """
 
 from __future__ import annotations
@@ -16,12 +18,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Operator, Unsupported, real_like, total
 from zitter.propagators.schemes import CommutatorFree4, Midpoint, TimeScheme
 
 State = Any  # a pytree of arrays
+Repeat = Callable[..., Any]  # how a loop is written: (body, carry, count, unroll)
+
+
+def repeated(body: Callable[[Any], Any], carry: Any, count: int, unroll: int = 1) -> Any:
+    """body(body(…(carry))), `count` times."""
+    if count == 1:
+        return body(carry)
+    return jax.lax.fori_loop(0, count, lambda _, now: body(now), carry, unroll=unroll)
 
 
 class Propagator(eqx.Module):
@@ -37,6 +47,20 @@ class Propagator(eqx.Module):
 
     def prepare(self, H: Hamiltonian, t: tuple[float, float], dt: float) -> Propagator:
         """The method made ready for this Hamiltonian, or `Unsupported`/`InputError`."""
+        return self
+
+    @property
+    def any_step(self) -> bool:
+        """Whether what `prepare` has made serves steps of any size."""
+        return False
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the prepared method may leave something out, once it knows its start."""
+        return False
+
+    def starting(self, *psi: jax.Array) -> Propagator:
+        """The prepared method for runs from these states, without what none of them reaches."""
         return self
 
     def bare(self) -> Propagator:
@@ -59,6 +83,31 @@ class Propagator(eqx.Module):
     def step(
         self, H: Hamiltonian, psi: jax.Array, t: Any, dt: Any, state: State
     ) -> tuple[jax.Array, State]: ...
+
+    def march(
+        self,
+        H: Hamiltonian,
+        psi: jax.Array,
+        time: Callable[[Any], Any],
+        dt: Any,
+        state: State,
+        steps: int,
+        repeat: Repeat,
+    ) -> tuple[jax.Array, State]:
+        """So many steps with nothing between them, the k-th of which begins at time(k)."""
+
+        def body(now):
+            k, psi, state = now
+            return (k + 1, *self.step(H, psi, time(k), dt, state))
+
+        begun = (jnp.zeros((), jnp.int32), psi, state)
+        return repeat(body, begun, steps, unroll=self.unroll)[1:]
+
+    @property
+    def unroll(self) -> int:
+        """Steps to write out in one turn of a loop."""
+        # Long bodies take minutes to compile and gain nothing from being repeated.
+        return max(1, runtime.unroll() // self.stages)
 
     def convergence_order(self, H: Hamiltonian) -> int:
         """p, where the error falls as Δtᵖ; 1 where it is not known, which overestimates errors."""

@@ -67,8 +67,18 @@ class CrankNicolson(Propagator):
 
     def prepare(self, H, t, dt):
         refuse_growing_light(H)
-        found = separated("CrankNicolson", H, t, renews=True)
+        return self._with(separated("CrankNicolson", H, t, renews=True))
+
+    def starting(self, psi):
+        assert self.separated is not None
+        return self._with(self.separated.starting(psi))
+
+    def _with(self, found: Separated) -> CrankNicolson:
         return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
+
+    @property
+    def any_step(self):
+        return True
 
     def bare(self):
         return CrankNicolson(self.tol)
@@ -126,19 +136,21 @@ def midpoint(
     family: Family | None = None,
 ) -> tuple[jax.Array, Memory]:
     """One step, by the factors of the state or by new ones."""
-    half = 0.5j * real_like(dt, psi)
+    half, whole, psi = 0.5j * real_like(dt, psi), psi, how.narrowed(psi)
     resolvents, coupling = how.parts(H, t + 0.5 * dt, family)
     solver = resolvents.at(half) if state.solver is None else state.solver
     first = resolvents.resolved(solver, half, psi)
     if coupling is None:
-        return (2 * first - psi).astype(psi.dtype), state
+        return how.widened((2 * first - psi).astype(psi.dtype), whole), state
     assert state.start is not None and state.middle is not None and state.course is not None
 
     def apply(y):
         return y + solver.solve(half * resolvents.image(coupling, y))
 
     tol = attainable(tol, psi)
-    guess = 3 * state.middle - 2 * state.start  # the line through the last step, at t + τ/2
+    # The line through the last step, at t + τ/2.
+    guess = how.narrowed(3 * state.middle - 2 * state.start)
     solved = bicgstab(apply, first, guess, tol, most)
     course = state.course.after(solved, solved.products, tol, t)
-    return 2 * solved.x - psi, Memory(state.solver, psi, solved.x, course)
+    middle = how.widened(solved.x, whole)
+    return how.widened(2 * solved.x - psi, whole), Memory(state.solver, whole, middle, course)

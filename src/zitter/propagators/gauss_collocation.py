@@ -30,7 +30,7 @@ from zitter.hamiltonian import Hamiltonian
 from zitter.keywords import caller
 from zitter.linalg.base import Solver, real_like
 from zitter.linalg.bicgstab import bicgstab
-from zitter.linalg.resolvents import Resolvents
+from zitter.linalg.resolvents import Resolvents, factors_at
 from zitter.propagators.base import Propagator
 from zitter.propagators.implicit import (
     Course,
@@ -85,6 +85,10 @@ class GaussCollocation(Propagator):
         found = separated("GaussCollocation", H, t)
         return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
 
+    @property
+    def any_step(self):
+        return True
+
     def bare(self):
         return GaussCollocation(self.points, self.tol, self.most_iterations)
 
@@ -99,7 +103,7 @@ class GaussCollocation(Propagator):
     def init(self, H, psi, t, dt):
         assert self.separated is not None
         family, _ = self.separated.parts(H, t)
-        solvers = tuple(family.at(z) for z in _shifts(rule_of(self.points), dt, psi))
+        solvers = factors_at(family, _shifts(rule_of(self.points), dt, psi))
         if not self.separated.iterates:
             return Memory(solvers, None, None, None)
         start = self.enter(psi)

@@ -7,6 +7,7 @@ changes belongs to V.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter.hamiltonian import Hamiltonian
+from zitter import checks, runtime
+from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.bicgstab import Solved
 from zitter.linalg.resolvents import Resolvents
@@ -35,11 +37,34 @@ class Separated(eqx.Module):
     renewed: bool = eqx.field(static=True)  # whether H₀ changes and is factored at each step
     iterates: bool = eqx.field(static=True)  # whether there is a V
     span: tuple[float, float] = eqx.field(static=True)
+    groups: tuple[int, ...] | None = eqx.field(static=True)  # of rows that H couples, if known
+    rows: tuple[int, ...] | None = eqx.field(static=True, default=None)  # stepped; None for all
+
+    def starting(self, psi: jax.Array) -> Separated:
+        """To step only the groups of rows in which ψ has a part: no other will have one."""
+        if self.groups is None or checks.is_traced(psi) or len(psi) != len(self.groups):
+            return self
+        groups = np.asarray(self.groups)
+        there = np.any(runtime.to_host(psi) != 0, axis=tuple(range(1, psi.ndim)))
+        kept = np.isin(groups, groups[there])
+        if kept.all() or not kept.any():
+            return self
+        return dataclasses.replace(self, rows=tuple(np.flatnonzero(kept).tolist()))
+
+    def narrowed(self, psi: jax.Array) -> jax.Array:
+        """Its rows that are stepped."""
+        return psi if self.rows is None else psi[np.asarray(self.rows)]
+
+    def widened(self, psi: jax.Array, like: jax.Array) -> jax.Array:
+        """The inverse."""
+        if self.rows is None:
+            return psi
+        return jnp.zeros(like.shape, psi.dtype).at[np.asarray(self.rows)].set(psi)
 
     def parts(
         self, H: Hamiltonian, t: Any, family: Family | None = None
     ) -> tuple[Resolvents, Operator | None]:
-        """The resolvents of H₀, and V at one time."""
+        """The resolvents of H₀, and V at one time, between the rows that are stepped."""
         changing = [piece.at(t) for piece in H.changing]
         if self.prepared is not None:
             return self.prepared, _merged([self.rest, *changing])
@@ -49,6 +74,9 @@ class Separated(eqx.Module):
             inside, rest = H.basis.separate(unchanging(H))
             rest = _merged([rest, *changing])
         assert inside is not None
+        if self.rows is not None:
+            rows = np.asarray(self.rows)
+            inside, rest = inside.kept(rows), rest if rest is None else rest.kept(rows)
         return (family or H.basis.resolvents)(inside), rest
 
     def enter(self, psi: jax.Array) -> jax.Array:
@@ -87,8 +115,17 @@ def separated(
         raise Unsupported(f"{name} cannot treat this Hamiltonian: {reason}") from None
     span = (float(t[0]), float(t[1]))
     if resolvents.renewable:
-        return Separated(None, None, renewed, left, span)
-    return Separated(resolvents, rest, renewed, left, span)
+        return Separated(None, None, renewed, left, span, _groups(H) if left else None)
+    return Separated(resolvents, rest, renewed, left, span, None)
+
+
+def _groups(H: Hamiltonian) -> tuple[int, ...] | None:
+    """Rows of coefficients that H couples have the same number; None where that is not known."""
+    if not all(isinstance(piece, Driven) for piece in H.changing):
+        return None
+    lights = [piece.operator for piece in H.changing if isinstance(piece, Driven)]
+    links = _sum([unchanging(H), *lights]).links()
+    return None if links is None else tuple(links.groups().tolist())
 
 
 def unchanging(H: Hamiltonian) -> Operator:

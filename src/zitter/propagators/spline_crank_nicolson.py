@@ -49,6 +49,10 @@ class SplineCrankNicolson(Propagator):
             )
         return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)
 
+    @property
+    def any_step(self):
+        return True
+
     def bare(self):
         return SplineCrankNicolson(self.tol, self.most_iterations)
 

@@ -8,6 +8,7 @@
 Positions are components first inside this package: r (d, N) for a walker, (walkers, d, N) for all.
 """
 
+from zitter import keywords
 from zitter.qmc.averages import average_runs
 from zitter.qmc.bridges import from_pwscf, from_pyscf, from_trexio, pseudopotential
 from zitter.qmc.cells import Cell, closed_shells
@@ -180,3 +181,5 @@ __all__ = [
     "twist_grid",
     "vmc",
 ]
+
+keywords.check_keywords(__name__)

@@ -84,13 +84,13 @@ class Run:
             count,
             checks.integer("blocks", blocks, 4),
             prepared,
-            checks.integer("seed", seed, 0),
+            checks.seed(seed),
             pair_dtype(precision),
             start,
             shifts,
-            None if checkpoint is None else Path(checkpoint),
+            None if checkpoint is None else checks.path("checkpoint", checkpoint),
             float(checks.non_negative("checkpoint_every", checkpoint_every)),
-            checks.boolean("resume", resume),
+            checks.resume(resume, checkpoint),
             checks.boolean("progress", progress),
         )
 

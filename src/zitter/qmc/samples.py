@@ -15,6 +15,7 @@ from zitter.qmc.statistics import (
     MANY_BLOCKS,
     Estimate,
     reblock,
+    unknown,
     with_error,
     with_groups,
 )
@@ -61,9 +62,17 @@ class Samples(Result):
         kept = slice(self.start, None)
         found = reblock(self.traces[name][kept], self.weights[kept])
         residuals = self.scatter.get(name, np.zeros(0))
-        if len(residuals) < 2 or not 2 <= found.blocks < MANY_BLOCKS:
-            return found
-        return with_groups(found, residuals)
+        if 2 <= found.blocks < MANY_BLOCKS and len(residuals) >= 2:
+            found = with_groups(found, residuals)
+        return found if found.error > 0 or not self._stands_still() else unknown(found)
+
+    def _stands_still(self) -> bool:
+        """Whether energies of blocks are equal by lack of moves, not since ψ is an eigenstate."""
+        kept = {name: trace[self.start :] for name, trace in self.traces.items()}
+        if len(kept["energy"]) < 2 or np.ptp(kept["energy"]) > 0 or "acceptance" not in kept:
+            return False
+        total = np.max(np.abs(kept["energy"])) * (self.divisor or 1)
+        return not np.any(kept["acceptance"]) or np.max(kept["variance"]) > 1e-20 * (1 + total**2)
 
     @property
     def energy(self) -> float:

@@ -76,7 +76,7 @@ class Estimate:
 
 def reblock(series: Any, weights: Any = None) -> Estimate:
     """The (weighted) mean of a correlated series and its error by reblocking."""
-    x = np.asarray(series, np.float64)
+    x = checks.numbers("series", series)
     n = len(x)
     if n == 0:
         raise checks.InputError("series", "must hold numbers, but is empty")
@@ -172,6 +172,14 @@ def with_groups(found: Estimate, residuals: np.ndarray) -> Estimate:
     return dataclasses.replace(
         found, error=error, error_of_error=error / math.sqrt(2 * (G - 1)),
         autocorrelation_time=max(tau, 1.0), groups=G,
+    )  # fmt: skip
+
+
+def unknown(found: Estimate) -> Estimate:
+    """The estimate of samples that are all one: no error bar."""
+    return dataclasses.replace(
+        found, error=math.inf, error_of_error=math.inf, autocorrelation_time=float(found.samples),
+        groups=0,
     )  # fmt: skip
 
 

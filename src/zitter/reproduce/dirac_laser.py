@@ -288,9 +288,10 @@ def _falling(name: str, errors: list[tuple[float, float]]) -> list[Row]:
     values = [error for _, error in errors]
     falling = bool(np.all(np.diff(values) < 0))
     return [
-        Row(f"Err of dP/dE, {name} = {int(x)} (Eq. 34)", value, None, None, "zitter", None, falling)
+        Row(f"Err of dP/dE, {name} = {int(x)} (Eq. 34)", value, None, None, "must fall", None,
+            falling, "exact")
         for x, value in errors
-    ]
+    ]  # fmt: skip
 
 
 def _figure(out: Path, curves: dict[str, Any]) -> Path:

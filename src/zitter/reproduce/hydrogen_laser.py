@@ -80,7 +80,7 @@ def reproduce(size: Size, out: Path | None = None, progress: bool = False) -> Re
         value = abs(float(solution.info["norm_loss"]))
         rows.append(
             Row(f"norm loss, {name}", value, rounding, loss, "paper", loss + rounding,
-                bool(value <= loss + rounding))
+                bool(value <= loss + rounding), "paper")
         )  # fmt: skip
         took = f"whole run with {name}, {basis.shape[0]} values of l, with compilation (s)"
         rows.append(Row(took, solution.info["seconds"], source="zitter, here"))
@@ -163,7 +163,9 @@ def _peaks(pes: PhotoelectronSpectrum, pulse: SineSquaredField, size: Size) -> l
         name = f"ATI peak of {n} photon{'s' * (n > 1)} (eV)"
         found, expected = units.to_ev(found), units.to_ev(expected)
         source = "n·20 eV − Ip − Up"
-        rows.append(Row.compared(name, found, expected, units.to_ev(half_width), source))
+        rows.append(
+            Row.compared(name, found, expected, units.to_ev(half_width), source, None, "exact")
+        )
     return rows
 
 

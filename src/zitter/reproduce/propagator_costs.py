@@ -47,12 +47,14 @@ def recorded() -> tuple[Curves, str]:
         return {}, ""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     curves: Curves = {}
-    for row in record["rows"]:
+    for row in [*record.get("rows", []), *record.get("projected", [])]:
         kind, _, name = str(row["what"]).partition(", ")
         if kind == "cost":
             curves.setdefault(name, []).append((row["l"], row["seconds_per_10_cycles"]))
     curves = {name: sorted(points) for name, points in curves.items()}
-    return curves, f"{record['device']}, record of {record['date']}"
+    device = record["device"]
+    kind = device["kind"] if isinstance(device, dict) else device
+    return curves, f"{kind}, projected from a part of the pulse, record of {record['date']}"
 
 
 def rows(here: Curves) -> list[Row]:

@@ -9,10 +9,12 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One quantity: our value and its error, the reference and where that comes from.
+    """One quantity: our value and its error, the reference, and who says what may lie between.
 
-    `ok` may be left out: then it is |value − reference| ≤ tolerance. A row without a tolerance
-    (a cost, a size) is a statement and does not decide anything.
+    `source` says whose the reference is, `tolerance_source` whose the tolerance: "paper" (digits or
+    an uncertainty that it prints), "exact" (theory, or the digits of an exact reference), "choice"
+    (ours). Neither may follow from the value that they judge. A row without `tolerance_source` (a
+    cost, a size) is a statement and decides nothing.
     """
 
     quantity: str
@@ -22,6 +24,7 @@ class Row:
     source: str = "paper"
     tolerance: float | None = None
     ok: bool = True
+    tolerance_source: str = ""
 
     @classmethod
     def compared(
@@ -32,10 +35,14 @@ class Row:
         tolerance: float,
         source: str = "paper",
         error: float | None = None,
+        tolerance_source: str = "choice",
     ) -> Row:
         """A row that is fine if value and reference differ by at most the tolerance."""
         ok = bool(abs(value - reference) <= tolerance)  # false for NaN
-        return cls(quantity, float(value), error, float(reference), source, tolerance, ok)
+        return cls(
+            quantity, float(value), error, float(reference), source, float(tolerance), ok,
+            tolerance_source,
+        )  # fmt: skip
 
     @classmethod
     def bounded(
@@ -45,11 +52,32 @@ class Row:
         most: float,
         source: str = "bound",
         error: float | None = None,
+        tolerance_source: str = "choice",
     ) -> Row:
         """A row that is fine if the value is at most `most` (a deviation that should be small)."""
-        return cls(
-            quantity, float(value), error, 0.0, source, float(most), bool(abs(value) <= most)
-        )
+        return cls.compared(quantity, value, 0.0, most, source, error, tolerance_source)
+
+    @classmethod
+    def sampled(
+        cls,
+        quantity: str,
+        value: float,
+        error: float,
+        reference: float,
+        tolerance: float,
+        source: str = "paper",
+        above: float = 0.0,
+        below: float = 0.0,
+    ) -> Row:
+        """A mean of samples, fine if it lies within the tolerance of reference + above and
+        reference − below, with an error bar of at most a third of the tolerance.
+
+        So the tolerance is fixed beforehand: noise cannot widen it, and too much of it is told.
+        """
+        inside = reference - below - tolerance <= value <= reference + above + tolerance
+        ok = bool(inside and error <= tolerance / 3)
+        largest = float(tolerance + max(above, below))
+        return cls(quantity, float(value), error, reference, source, largest, ok, "choice")
 
 
 @dataclasses.dataclass
@@ -95,9 +123,11 @@ class Report:
         head += f" ({self.seconds:.3g} s, {self.device}, {self.precision} precision)"
         grid = Table(box=box.SIMPLE_HEAD)
         grid.add_column("quantity")
-        for column in ("value", "error", "reference", "tolerance"):
+        for column in ("value", "error", "reference"):
             grid.add_column(column, justify="right")
-        grid.add_column("source")
+        grid.add_column("whose")
+        grid.add_column("tolerance", justify="right")
+        grid.add_column("whose")
         grid.add_column("")
         for row in self.rows:
             numbers = [row.value, row.error, row.reference, row.tolerance]
@@ -105,7 +135,9 @@ class Report:
             cells = [
                 "" if x is None else format(x, form) for x, form in zip(numbers, forms, strict=True)
             ]
-            grid.add_row(row.quantity, *cells, row.source, "ok" if row.ok else "OFF")
+            verdict = ("ok" if row.ok else "OFF") if row.tolerance_source else ""
+            whose = row.source, cells.pop(), row.tolerance_source
+            grid.add_row(row.quantity, *cells, *whose, verdict)
         lines = [rendered(head, grid), *self.notes]
         return "\n".join([*lines, *(f"figure: {figure}" for figure in self.figures)])
 

@@ -1,8 +1,9 @@
 """What runs return: arrays with names, their errors, how they were made, what they belong to."""
 
 from zitter.results.base import Result
+from zitter.results.controlled import Controlled
 from zitter.results.evolution import Solution
 from zitter.results.stationary import Eigenstates
 from zitter.results.sweep import Sweep
 
-__all__ = ["Eigenstates", "Result", "Solution", "Sweep"]
+__all__ = ["Controlled", "Eigenstates", "Result", "Solution", "Sweep"]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zitter import io
+from zitter import checks, io
 
 
 class Result(abc.ABC):
@@ -41,7 +41,7 @@ class Result(abc.ABC):
         """A table for people: every number with what is known about its error."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        io.write(path, self.dataset())
+        io.write(checks.path("path", path), self.dataset())
 
     def to_xarray(self) -> Any:
         return io.to_xarray(self.dataset())

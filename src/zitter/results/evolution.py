@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 # Entries of `info` that say how good the numbers are.
 ERRORS = {
     "step_error": "error of the final state by the step size (from a run with twice the step)",
+    "step_check": "error of the final state by the step size",
     "norm_loss": "probability lost (absorbed, or the propagator's error)",
     "absorbed": "probability that absorbers account for",
     "error_estimate": "error of the steps, summed (freezing H(t) in a step is not in it)",
     "tolerance_per_step": "tolerance per step",
     "initial_residual": "residual of the initial state (hartree)",
+    "wall_population": "probability at the wall of the basis",
+    "last_l_population": "probability in the highest l of the basis",
+    "last_kappa_population": "probability in the highest |κ| of the basis",
+    "last_eta_population": "probability in the last functions of η",
 }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from zitter import checks, io, tables
 from zitter.results.base import Result, decoded
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 DONE = "done"
 COURSE = "_course"  # what names of courses in time end in
@@ -22,8 +25,9 @@ class Sweep(Result):
 
     `axes` has the values of each key, without the unit they were given in, or their numbers where
     they are not numbers; `values[name]` the last values of observables, energies and errors, and of
-    evolutions over the same times the whole course as `name_course`. `failed` tells by its number
-    why an item is missing.
+    evolutions over the same times the whole course as `name_course`. Where items have more or fewer
+    numbers of a name, NaN fills up. `failed` tells by its number why an item is missing,
+    `info["left_out"]` what could not be put together.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -61,6 +65,7 @@ class Sweep(Result):
             "input": self.input,
             "labels": self.labels,
             "failed": self.failed,
+            "order": list(self.values),  # files have their names by the alphabet
         }
         return io.Dataset(v, attributes)
 
@@ -71,6 +76,9 @@ class Sweep(Result):
         over = {key: v.pop(key) for key in done.dims}
         coordinates = {name: v.pop(name).data for name in list(v) if v[name].dims == (name,)}
         n = len(done.dims)
+        order = data.attributes.get("order", "[]")  # older files have none
+        order = json.loads(order) if isinstance(order, str) else order
+        v = {name: v[name] for name in (*(name for name in order if name in v), *v)}
         return cls(
             {key: item.data for key, item in over.items()},
             {name: item.data for name, item in v.items()},
@@ -112,13 +120,12 @@ class Sweep(Result):
             for name, data in self.few.items()
             for i, column in enumerate(data.reshape(self.done.size, -1).T)
         }
-        grid = tables.columns("item", *(self.title(key) for key in self.axes), *columns)
-        for index in range(min(self.done.size, MOST_ROWS)):
-            place = np.unravel_index(index, self.shape)
-            where = [self.label(key, int(i)) for key, i in zip(self.axes, place, strict=True)]
-            there = self.done[place]
-            cells = [f"{column[index]:.6g}" if there else "–" for column in columns.values()]
-            grid.add_row(str(index), *where, *cells)
+        grids = [self._grid(group) for group in self._groups(columns)]
+        hidden = tables.columns("not shown", "")
+        for name, data in self.values.items():
+            if name not in self.few and not name.endswith(COURSE):
+                each = int(np.prod(data.shape[self.done.ndim :]))
+                hidden.add_row(name, f"{each} numbers for each item")
         failures = tables.columns("failed", "")
         for index, reason in self.failed.items():
             failures.add_row(str(index), reason)
@@ -128,7 +135,42 @@ class Sweep(Result):
         more = self.done.size - MOST_ROWS
         title = f"sweep over {', '.join(self.axes)}: {np.sum(self.done)} of {self.done.size} items"
         title += f" (the first {MOST_ROWS} are shown)" if more > 0 else ""
-        return tables.rendered(title, grid, failures, how)
+        return tables.rendered(title, *grids, hidden, failures, how)
+
+    def _groups(self, columns: dict[str, np.ndarray]) -> list[dict[str, list[str]]]:
+        """Columns as text, as many together as a line can hold."""
+        there = self.done.reshape(-1)[:MOST_ROWS]
+        room = tables.width() - sum(len(text) + 3 for text in ("item ", *self._where(there)))
+        groups: list[dict[str, list[str]]] = [{}]
+        left = room
+        for name, column in columns.items():
+            cells = [
+                f"{x:.6g}" if here and x == x else "–"
+                for x, here in zip(column, there, strict=False)
+            ]
+            wide = max(map(len, (name, *cells))) + 3
+            if groups[-1] and wide > left:
+                groups.append({})
+                left = room
+            groups[-1][name] = cells
+            left -= wide
+        return groups
+
+    def _where(self, there: np.ndarray) -> list[str]:
+        """The longest text in the column of each key."""
+        places = [np.unravel_index(index, self.shape) for index in range(len(there))]
+        return [
+            max((self.title(key), *(self.label(key, int(p[a])) for p in places)), key=len)
+            for a, key in enumerate(self.axes)
+        ]
+
+    def _grid(self, cells: dict[str, list[str]]) -> Table:
+        grid = tables.columns("item", *(self.title(key) for key in self.axes), *cells)
+        for index in range(min(self.done.size, MOST_ROWS)):
+            place = np.unravel_index(index, self.shape)
+            where = [self.label(key, int(i)) for key, i in zip(self.axes, place, strict=True)]
+            grid.add_row(str(index), *where, *(column[index] for column in cells.values()))
+        return grid
 
     def title(self, key: str) -> str:
         """A key with its unit."""
@@ -140,98 +182,6 @@ class Sweep(Result):
 
     def __repr__(self) -> str:
         return self.summary()
-
-
-def assembled(
-    axes: Sequence[Any],
-    found: Sequence[Result | None],
-    failed: dict[int, str],
-    info: dict[str, Any],
-    text: str,
-) -> Sweep:
-    """One result of many: `found` has them with the last axis running fastest."""
-    over, units, labels = {}, {}, {}
-    for axis in axes:
-        numbers = axis.numbers
-        over[axis.key] = np.arange(len(axis.values)) if numbers is None else numbers
-        units[axis.key] = axis.unit or ("1" if numbers is None else "a.u.")
-        if numbers is None:
-            labels[axis.key] = axis.labels
-    shape = tuple(len(axis.values) for axis in axes)
-    done = np.array([result is not None for result in found]).reshape(shape)
-    values, described, coordinates = {}, {}, {}
-    for name, dims, unit, long_name, column in _columns(found, coordinates):
-        values[name] = column.reshape(*shape, *column.shape[1:])
-        described[name] = (dims, unit, long_name)
-    return Sweep(
-        over, values, done, info, described, units, labels, failed, coordinates, input=text
-    )
-
-
-def _columns(found: Sequence[Result | None], coordinates: dict[str, np.ndarray]) -> Iterator[Any]:
-    """(name, dims, unit, long name, values of all items) of what every item has in one shape."""
-    there = [result for result in found if result is not None]
-    if not there:
-        return
-    rows_of = [_flat(result.numbers()) for result in there]
-    lead = there[0].dataset().variables
-    for name, value in rows_of[0].items():
-        rows = [row.get(name) for row in rows_of]
-        if all(row is not None and np.shape(row) == np.shape(value) for row in rows):
-            about = lead.get(name)
-            unit, long_name = (about.units, about.long_name) if about else ("", "")
-            dims = tuple(f"{name}_{axis}" for axis in range(np.ndim(value)))
-            yield name, dims, unit, long_name, _filled(found, rows)
-    courses = [result.dataset().variables for result in there]
-    if "time" not in lead or not all(_same(course.get("time"), lead["time"]) for course in courses):
-        return
-    coordinates["time"] = lead["time"].data
-    for name, about in lead.items():
-        rows = [course.get(name) for course in courses]
-        if about.dims[:1] != ("time",) or name in ("time", "states"):
-            continue
-        if all(row is not None and row.data.shape == about.data.shape for row in rows):
-            extra = tuple(f"{name}_{axis}" for axis in range(about.data.ndim - 1))
-            data = _filled(found, [row.data for row in rows if row is not None])
-            yield name + COURSE, ("time", *extra), about.units, about.long_name, data
-
-
-def _same(one: io.Variable | None, other: io.Variable) -> bool:
-    return one is not None and np.array_equal(one.data, other.data)
-
-
-def _filled(found: Sequence[Result | None], rows: Sequence[Any]) -> np.ndarray:
-    """The rows at their items, NaN at those that are missing."""
-    there = np.asarray(rows)
-    kind = there.dtype if there.dtype.kind in "fc" else np.float64
-    whole = np.full((len(found), *there.shape[1:]), np.nan, kind)
-    whole[[result is not None for result in found]] = there
-    return whole
-
-
-def _flat(numbers: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, np.ndarray]:
-    """Numbers by name; those of a table by the names they have there, deeper ones with a prefix."""
-    plain: dict[str, np.ndarray] = {}
-    inner: dict[str, np.ndarray] = {}
-    for name, value in numbers.items():
-        if name in ("kind", "units", "info", "records"):
-            continue
-        if isinstance(value, dict):
-            inner |= _flat(value, f"{prefix}{name}_" if depth else "", depth + 1)
-            continue
-        array = _array(value)
-        if array is not None:
-            # `time` is the axis of courses.
-            plain[prefix + ("final_time" if name == "time" else name)] = array
-    return plain | {name: array for name, array in inner.items() if name not in plain}
-
-
-def _array(value: Any) -> np.ndarray | None:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        return None
-    return array if array.dtype.kind in "fciu" else None
 
 
 def require_axes(sweep: Sweep, most: int) -> None:

@@ -5,7 +5,9 @@ A `Context` stays the same, a `State` changes; `record` is one step of the drive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -13,12 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, loop, runtime
+from zitter import batches
 from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.observables.base import Observable
-from zitter.propagators.base import Propagator
-from zitter.solve import guards
+from zitter.propagators.base import Propagator, Repeat, repeated
+from zitter.remade import parted
+from zitter.solve import guards, remembering
 
 
 class Context(eqx.Module):
@@ -32,6 +35,10 @@ class Context(eqx.Module):
     save_every: int = eqx.field(static=True)
     save_states: bool = eqx.field(static=True)
 
+    def starting(self, *psi: jax.Array) -> Context:
+        """The same for runs from ψ, or from any of several."""
+        return dataclasses.replace(self, propagator=self.propagator.starting(*psi))
+
     @property
     def edges(self) -> tuple[edges.Edge, ...]:
         """The ends of the basis that this run may reach."""
@@ -41,8 +48,8 @@ class Context(eqx.Module):
 
 class State(eqx.Module):
     """What changes: how many steps are done, ψ, the propagator's own memory, the largest
-    populations at the edges of the basis, at the records so far, and the probability that was
-    absorbed (None where nothing absorbs).
+    populations at the edges of the basis so far, as often as was looked, and the probability that
+    was absorbed (None where nothing absorbs).
     """
 
     steps: jax.Array
@@ -60,16 +67,32 @@ def begin(context: Context, psi: jax.Array) -> State:
     return State(jnp.zeros((), jnp.int32), psi, memory, edges.begin(context.edges), absorbed)
 
 
-def advance(context: Context, state: State, steps: int) -> State:
+def advance(context: Context, state: State, steps: int, repeat: Repeat = repeated) -> State:
     """`steps` time steps; the mask, if any, after each."""
     H, method = context.H, context.propagator
     state = eqx.tree_at(lambda s: s.psi, state, method.enter(state.psi))
     if state.absorbed is None or H.hermitian:
-        state = _stepped(context, state, steps)
+        # A record has just looked at the edges; a derivative would remember more looks.
+        often = bool(state.reached) and repeat is repeated
+        stride = guards.looks(steps) if often else steps
+        if stride == steps:
+            state = _stepped(context, state, steps, repeat)
+        else:
+            state = repeat(lambda s: _watched(context, s, stride), state, steps // stride)
+            state = _watched(context, state, steps % stride) if steps % stride else state
     else:
         stride = guards.stride(steps)
-        state = _repeated(lambda s: _counted(context, s, stride), state, steps // stride)
+        state = repeat(lambda s: _counted(context, s, stride), state, steps // stride)
     return eqx.tree_at(lambda s: s.psi, state, method.leave(state.psi))
+
+
+def _watched(context: Context, state: State, steps: int) -> State:
+    """Some steps, after a look at the edges of the basis."""
+    if state.reached:
+        psi = context.propagator.leave(state.psi)
+        reached = edges.largest(context.edges, psi, state.reached)
+        state = eqx.tree_at(lambda s: s.reached, state, reached)
+    return _stepped(context, state, steps, repeated)
 
 
 def _counted(context: Context, state: State, steps: int) -> State:
@@ -79,53 +102,59 @@ def _counted(context: Context, state: State, steps: int) -> State:
     t = context.start + state.steps * dt
     rate = guards.rate(H, context.propagator.leave(state.psi), t)
     state = eqx.tree_at(lambda s: s.absorbed, state, state.absorbed + steps * dt * rate)
-    return _stepped(context, state, steps)
+    return _watched(context, state, steps)
 
 
-def _stepped(context: Context, state: State, steps: int) -> State:
-    H, dt, method = context.H, context.dt, context.propagator
+def _stepped(context: Context, state: State, steps: int, repeat: Repeat) -> State:
+    """The mask, if any, after each step; without one a method may join them."""
+    H, dt, method, mask = context.H, context.dt, context.propagator, context.H.mask
+    if mask is None:
+
+        def time(k):
+            return context.start + (state.steps + k) * dt
+
+        psi, memory = method.march(H, state.psi, time, dt, state.memory, steps, repeat)
+        return State(state.steps + steps, psi, memory, state.reached, state.absorbed)
 
     def body(state):
         t = context.start + state.steps * dt
         psi, memory = method.step(H, state.psi, t, dt, state.memory)
+        whole = method.leave(psi)
+        masked = mask.apply(whole, dt)
         absorbed = state.absorbed
-        if H.mask is not None:
-            whole = method.leave(psi)
-            masked = H.mask.apply(whole, dt)
-            psi = method.enter(masked)
-            if absorbed is not None:
-                absorbed = absorbed + guards.difference(H.basis, whole, masked)
-        return State(state.steps + 1, psi, memory, state.reached, absorbed)
+        if absorbed is not None:
+            absorbed = absorbed + guards.difference(H.basis, whole, masked)
+        return State(state.steps + 1, method.enter(masked), memory, state.reached, absorbed)
 
-    # Long bodies take minutes to compile and gain nothing from being repeated.
-    return _repeated(body, state, steps, unroll=max(1, runtime.unroll() // method.stages))
+    return repeat(body, state, steps, unroll=method.unroll)
 
 
-def _repeated(body: Callable[[State], State], state: State, count: int, unroll: int = 1) -> State:
-    if count == 1:
-        return body(state)
-    return jax.lax.fori_loop(0, count, lambda _, s: body(s), state, unroll=unroll)
-
-
-def record(context: Context, state: State) -> tuple[State, dict[str, jax.Array]]:
+def record(
+    context: Context, state: State, repeat: Repeat = repeated
+) -> tuple[State, dict[str, jax.Array]]:
     """One record interval: observables of the state at its start, then the steps."""
     values = measure(context, context.observables, state)
     if context.save_states:
         values["states"] = state.psi
     reached = edges.largest(context.edges, state.psi, state.reached)
     state = State(state.steps, state.psi, state.memory, reached, state.absorbed)
-    return advance(context, state, context.save_every), values
+    return advance(context, state, context.save_every, repeat), values
 
 
 def course(context: Context, psi: jax.Array, records: int, tail: int, on: Any) -> Any:
     """All of a run that somebody traces: (the states that end it, records).
 
     Kept compiled by its shapes, for all runs of a scan and for later scans; `on` is their mesh.
+    What a gradient remembers of its steps grows with the root of their number (`remembering`).
     """
+    step = functools.partial(record, repeat=remembering.repeated)
 
     def carried(context: Context, psi: jax.Array) -> Any:
-        state, recorded = loop.scan(record, context, begin(context, psi), records)
-        return [state, advance(context, state, tail)] if tail else [state], recorded
+        begun = begin(context, psi)
+        state, recorded = remembering.scanned(lambda s: step(context, s), begun, records)
+        if not tail:
+            return [state], recorded
+        return [state, advance(context, state, tail, remembering.repeated)], recorded
 
     return batches.local(carried, on, context, psi)
 
@@ -136,8 +165,18 @@ def measure(context: Context, observables, state: State) -> dict[str, jax.Array]
 
 
 measure_compiled = eqx.filter_jit(measure)
-advance_compiled = eqx.filter_jit(advance)
 course_compiled = eqx.filter_jit(course)
+
+
+def advance_compiled(context: Context, state: State, steps: int) -> State:
+    """The same as `advance`; what nothing changes is not copied."""
+    made, changing = parted(state)
+    return eqx.combine(made, _advanced(context, made, changing, steps))
+
+
+@eqx.filter_jit
+def _advanced(context: Context, made: Any, changing: Any, steps: int) -> Any:
+    return parted(advance(context, eqx.combine(made, changing), steps))[1]
 
 
 def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, Any]:
@@ -147,6 +186,7 @@ def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, A
         "before": basis.norm(psi),
         "after": basis.norm(end.psi),
         "reached": edges.populations(context.edges, end.psi, end.reached),
+        "left": edges.gone(basis, psi, end.psi),
         "lasts": [measure(context, context.observables, state) for state in ends],
     }
 

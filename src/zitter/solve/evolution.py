@@ -14,13 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, keywords, loop, runtime, same_run, segments
+from zitter import batches, checks, loop, runtime, same_run, segments
 from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
+from zitter.remade import parted
 from zitter.results import Eigenstates, Solution
 from zitter.solve import course, guards, requests, watching
 from zitter.solve.course import Context, State
@@ -29,7 +30,6 @@ from zitter.stored import Kept
 from zitter.terms import model_guards
 
 
-@keywords.checked
 def evolve(
     H: Hamiltonian,
     psi0: Any,
@@ -59,6 +59,9 @@ def evolve(
     Inside `jax.grad` or `jax.vmap` the run is one compiled scan without progress, guards or
     checkpoints.
     """
+    checks.resume(resume, checkpoint)
+    if checkpoint is not None and not isinstance(checkpoint, loop.Checkpoint):
+        checkpoint = checks.path("checkpoint", checkpoint)
     H, psi, propagator = requests.checked(H, psi0, propagator)
     plan = prepare(
         H,
@@ -87,10 +90,12 @@ def prepare(
     step_check: bool = False,
     find_eigenstates: Callable[..., Eigenstates] = eigenstates,
     step_limit: float = guards.STEP_LIMIT,
+    like: Propagator | None = None,
 ) -> Plan:
     """All of `evolve` that can be refused, for states of `dtype`; nothing is carried in time yet.
 
-    Observables that need eigenstates ask `find_eigenstates` for them.
+    Observables that need eigenstates ask `find_eigenstates` for them. `like` is the method as it
+    was prepared for the same run with another step.
     """
     propagator = recommended_propagator(H) if propagator is None else propagator
     checks.instance("propagator", propagator, Propagator)
@@ -109,7 +114,11 @@ def prepare(
     step_limit = float(checks.positive("step_limit", step_limit))
     H = H.astype(jnp.finfo(dtype).dtype)
     spread = propagator.divided(H)
-    given, propagator = propagator, propagator.prepare(spread, (first, last), dt)
+    given = propagator
+    if like is not None and like.any_step:
+        propagator = like
+    else:
+        propagator = given.prepare(spread, (first, last), dt)
     ready = prepared(observables, H, find_eigenstates)
     undivided = tuple(o for o in ready if requests.in_loop(o))
     if spread is not H:
@@ -121,6 +130,14 @@ def prepare(
     )
     checked = given if step_check else None
     return Plan(H, context, ready, jnp.dtype(dtype), steps, undivided, checked, step_limit)
+
+
+class Unchecked(str):
+    """Why there is no error by the step size, though one was asked for."""
+
+    def __new__(cls, why: Any) -> Unchecked:
+        told = str(why).removesuffix(" Nothing was saved.")
+        return str.__new__(cls, f"could not be checked with twice the step: {told}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +186,7 @@ class Plan:
         checkpoint_every: float = 30.0,
         resume: bool = False,
     ) -> Solution:
-        context, records, tail = self.context, self.records, self.tail
+        context, records, tail = self.context.starting(psi), self.records, self.tail
         outside = tuple(o for o in self.observables if not requests.in_loop(o))
         given, psi = psi, context.H.basis.divide(psi)
         # What a function in H encloses may be traced as well, and shows only in its values.
@@ -201,18 +218,23 @@ class Plan:
             finish_steps=tail,
             axis=loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
         )
+        # Factors of matrices would only take memory while the step is checked.
         ends = [outcome.state, outcome.end] if tail else [outcome.state]
+        ends = [parted(end)[1] for end in ends]
+        recorded, visits = outcome.records, outcome.visits
+        del outcome
         twice = self._checking_run(given)
         norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
         seconds = time.perf_counter() - started
         info = watching.facts(context, ends[-1], self.steps, norms, seconds)
-        info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached)
+        left = float(edges.gone(context.H.basis, psi, ends[-1].psi))
+        info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached, left)
         guards.warn_of_spoilt_norm(context.H, *norms, ends[-1].absorbed)
-        sparse = {
-            o.name: (outcome.visits[f"time_{o.name}"], outcome.visits[o.name]) for o in outside
-        }
-        solution = self._assemble(ends, outcome.records, sparse, info)
-        if twice is not None:
+        sparse = {o.name: (visits[f"time_{o.name}"], visits[o.name]) for o in outside}
+        solution = self._assemble(ends, recorded, sparse, info)
+        if isinstance(twice, Unchecked):
+            solution.info["step_check"] = str(twice)
+        elif twice is not None:
             self.compare(solution, twice)
         self.warn_of_steps([solution.info])
         return solution
@@ -231,26 +253,37 @@ class Plan:
         )
         return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same), basis)
 
-    def _checking_run(self, psi: jax.Array) -> Solution | None:
+    def _checking_run(self, psi: jax.Array) -> Solution | Unchecked | None:
         coarse = self.coarse()
-        if coarse is None:
-            return None
+        if not isinstance(coarse, Plan):
+            return coarse
         try:
             with guards.silence():
                 return coarse.run(psi)
-        except checks.RunError:  # the run itself is done: keep it, unchecked
-            return None
+        except checks.RunError as error:  # the run itself is done: keep it, unchecked
+            return Unchecked(error)
 
-    def coarse(self) -> Plan | None:
-        """The run with twice the step that checks this one; None where there is none."""
-        if self.checked_with is None or self.steps < 2:
+    def coarse(self) -> Plan | Unchecked | None:
+        """The run with twice the step that checks this one; None where none is asked for."""
+        if self.checked_with is None:
             return None
+        if self.steps < 2:
+            return Unchecked("a run of one step has none of twice the length")
         span, dt = tuple(self.times[[0, -1]]), 2 * self.context.dt
         try:
             with guards.silence():
-                plan = prepare(self.H, self.dtype, span, dt, self.checked_with, (), self.steps)
-        except (checks.InputError, Unsupported):  # an explicit method may not bear the double step
-            return None
+                plan = prepare(
+                    self.H,
+                    self.dtype,
+                    span,
+                    dt,
+                    self.checked_with,
+                    (),
+                    self.steps,
+                    like=self.context.propagator,
+                )
+        except (checks.InputError, Unsupported) as error:  # an explicit method may not bear it
+            return Unchecked(error)
         inside = tuple(o for o in self.observables if requests.in_loop(o))
         context = dataclasses.replace(plan.context, observables=self.context.observables)
         return dataclasses.replace(
@@ -298,7 +331,8 @@ class Plan:
         """
         norms = float(seen["before"]), float(seen["after"])
         info = watching.facts(self.context, ends[-1], self.steps, norms, seconds)
-        info |= {name: float(value) for name, value in seen["reached"].items()}
+        for edge in self.context.edges:
+            info |= edge.facts(float(seen["reached"][edge.name]), float(seen["left"]))
         return self._assemble(ends, recorded, {}, info, seen["lasts"])
 
     @property
@@ -340,12 +374,20 @@ class Plan:
             kept=Kept.of(self.H),
         )
 
+    def starting(self, *psi: jax.Array) -> Plan:
+        """The same for runs from ψ, or from any of several: without what they never reach."""
+        return dataclasses.replace(self, context=self.context.starting(*psi))
+
+    @functools.cached_property
+    def begun(self) -> tuple[State, int]:
+        """The first state, as shapes, and the bytes that it takes to make it."""
+        psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
+        return segments.placed(course.begin, self.context, psi)
+
     @functools.cached_property
     def program(self) -> segments.Program:
         """The compiled loop; it knows its memory. Nothing is allocated to find out."""
-        psi = jax.ShapeDtypeStruct(self.context.H.shape, self.dtype)
-        state = segments.placed_shapes(course.begin, self.context, psi)
-        return segments.compiled(course.record, self.context, state, self.records)
+        return segments.compiled(course.record, self.context, self.begun[0], self.records)
 
     def seconds(self, psi: jax.Array) -> float:
         """Time of all steps, estimated by running a few record intervals on the device."""

@@ -27,6 +27,7 @@ WORTH_A_WARNING = 0.01  # of the probability
 STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
 MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, not integrated
 SAMPLED = 16  # steps at most between two samples
+LOOKED = 128  # steps at most between two looks at the edges of the basis
 
 
 class AccuracyWarning(UserWarning):
@@ -60,6 +61,15 @@ def difference(basis: Basis, psi: jax.Array, masked: jax.Array) -> jax.Array:
 def stride(steps: int) -> int:
     """Steps between samples of the rate: the largest number up to 16 that divides `steps`."""
     return max(k for k in range(1, SAMPLED + 1) if steps % k == 0)
+
+
+def looks(steps: int) -> int:
+    """Steps between looks at the edges: the largest number up to 128 that divides `steps`, unless
+    that were many looks."""
+    if steps <= LOOKED:
+        return steps
+    found = [k for k in range(LOOKED // 4, LOOKED + 1) if steps % k == 0]
+    return found[-1] if found else LOOKED
 
 
 def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> float | None:

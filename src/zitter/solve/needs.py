@@ -39,20 +39,24 @@ class Needs:
 
 
 def memory_of_run(plan: Plan) -> int:
-    """The loop, the run with twice the step that checks it, and the result made of its records."""
+    """The first state, the loop, the run with twice the step that checks it, and the result made of
+    its records."""
     program = plan.program
     psi = plan.H.basis.size * plan.dtype.itemsize // _devices(plan)  # who gives it keeps it
     buffers = program.capacity * program.record
     records = plan.recorded * program.record + _visited(plan)
-    least = program.memory - program.state - buffers
+    least = program.memory - program.state - program.made - buffers
+    beginning = plan.begun[1]
     looping = program.memory + psi + records
     joining = least + psi + program.state + 2 * records
     checking = 0
     if plan.checked_with is not None:
-        # It prepares its method for its own step, beside what the run has prepared.
-        prepared = segments.bytes_of(plan.context.propagator)
-        checking = program.memory - buffers + psi + program.state + records + prepared
-    return max(looping, checking, joining)
+        method = plan.context.propagator
+        # It may prepare its method for its own step, beside what the run has prepared.
+        prepared = 0 if method.any_step else segments.bytes_of(method)
+        running = max(beginning, program.memory - buffers + psi)
+        checking = running + program.state + records + prepared
+    return max(beginning, looping, checking, joining)
 
 
 def seconds_of_run(plan: Plan, psi: jax.Array) -> float:

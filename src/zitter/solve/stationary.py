@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zitter import checks, keywords, runtime, same_run
+from zitter import checks, runtime, same_run
 from zitter.bases.base import Basis
 from zitter.checkpoints import Checkpoint
 from zitter.eigensolvers import Eigensolver, recommended
@@ -23,7 +23,6 @@ from zitter.stored import Kept
 from zitter.terms import Model, discretize, model_guards
 
 
-@keywords.checked
 def eigenstates(
     H: Hamiltonian,
     n: int = 1,
@@ -78,7 +77,6 @@ def eigenstates(
     return found
 
 
-@keywords.checked
 def energy_errors(
     model: Model, grid: Basis, eig: Eigenstates, solver: Eigensolver | None = None
 ) -> EnergyErrors:

@@ -1,6 +1,8 @@
 """What is computed from states and records after a run: photoelectrons, harmonics, averages."""
 
+from zitter.spectra.after_run import surface_amplitudes
 from zitter.spectra.angular import AngularSpectrum, angular_spectrum
+from zitter.spectra.attoclock import AttoclockOffset, attoclock_offset
 from zitter.spectra.continuum import amplitudes, coulomb_phase
 from zitter.spectra.flux import flux_spectrum
 from zitter.spectra.focus import focal_average
@@ -32,6 +34,7 @@ from zitter.spectra.window import window_spectrum
 
 __all__ = [
     "AngularSpectrum",
+    "AttoclockOffset",
     "ConvergenceWarning",
     "HarmonicSpectrum",
     "HydrogenGroundState",
@@ -43,6 +46,7 @@ __all__ = [
     "SplineState",
     "amplitudes",
     "angular_spectrum",
+    "attoclock_offset",
     "bound_populations",
     "check_box",
     "check_lmax",
@@ -60,6 +64,7 @@ __all__ = [
     "spinor_levels",
     "spinor_spectrum",
     "strong_field_distribution",
+    "surface_amplitudes",
     "volkov_amplitudes",
     "window_spectrum",
 ]

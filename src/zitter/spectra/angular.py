@@ -14,17 +14,28 @@ import numpy as np
 
 from zitter import checks
 from zitter.hamiltonian import Hamiltonian
+from zitter.spectra.after_run import Waves, plane_wave_error, surface_amplitudes
 from zitter.spectra.continuum import amplitudes
-from zitter.spectra.window import channels_of
+from zitter.spectra.directions import Directions, Plane, directions, harmonics, polar_weights
+from zitter.spectra.quality import channels_of
 
 
 @dataclasses.dataclass
 class AngularSpectrum:
-    """d²P/dE dΩ (1/hartree/sr) on energies × polar angles, at one azimuth."""
+    """d²P/dE dΩ (1/hartree/sr) on energies × `angles`: polar angles at one azimuth, or angles in a
+    `plane`; with an array of azimuths on energies × polar angles × azimuths.
+
+    `axial`: whether it is the same at each azimuth. `wave_error`: what plane waves beyond a surface
+    cost at each energy, as a part of the density, where the potential has a tail.
+    """
 
     energies: np.ndarray
     angles: np.ndarray
     density: np.ndarray
+    azimuth: float | np.ndarray = 0.0
+    plane: str | np.ndarray | None = None
+    axial: bool = False
+    wave_error: np.ndarray | None = None
 
     @property
     def momenta(self) -> np.ndarray:
@@ -33,10 +44,31 @@ class AngularSpectrum:
     @property
     def momentum_density(self) -> np.ndarray:
         """d³P/dk³ = (d²P/dE dΩ)/k on the same points."""
-        return self.density / self.momenta[:, None]
+        return self.density / self.momenta.reshape(-1, *(1,) * (self.density.ndim - 1))
+
+    @property
+    def over_angles(self) -> np.ndarray:
+        """dP/dE = ∫ dΩ d²P/dE dΩ, from polar angles between 0 and π and azimuths that divide the
+        circle evenly; one azimuth is enough where all are the same.
+        """
+        if self.plane is not None or not (self.density.ndim == 3 or self.axial):
+            raise checks.InputError(
+                "azimuth", "must be an array that divides the circle evenly to integrate over all "
+                "directions, but the spectrum is that of a plane"
+            )  # fmt: skip
+        mean = self.density.mean(axis=2) if self.density.ndim == 3 else self.density
+        return 2 * np.pi * mean @ polar_weights(self.angles)
+
+    @property
+    def over_momenta(self) -> np.ndarray:
+        """∫ k dk d³P/dk³ = ∫ dE d³P/dk³ in each direction: in a plane W(φ), the yield there per
+        angle and per momentum across the plane."""
+        return np.trapezoid(self.momentum_density, self.energies, axis=0)
 
     def asymmetry(self, order: int = 2) -> np.ndarray:
         """β of that order in dP/dΩ ∝ Σ β_L P_L(cos θ), β₀ = 1, for light along z."""
+        if self.plane is not None or self.density.ndim == 3:
+            raise checks.InputError("azimuth", "must be one for an asymmetry about the z axis")
         x = np.cos(self.angles)
         weights = np.sin(self.angles) * self.density
         legendre = np.polynomial.legendre.legval(x, [0] * order + [1])
@@ -49,37 +81,49 @@ def angular_spectrum(
     psi: Any,
     energies: Any,
     angles: Any = None,
-    azimuth: float = 0.0,
+    azimuth: Any = 0.0,
     charge: float | None = None,
+    *,
+    plane: Plane | None = None,
+    radius: float | str | None = None,
+    waves: Waves = "coulomb",
 ) -> AngularSpectrum:
     """The spectrum of ψ after the pulse; `charge` is what the electron leaves behind, by default
     that of the atom's potential at rmax.
+
+    Directions are polar `angles` at one azimuth or at an array of azimuths, or angles in a `plane`:
+    "xy" (from x towards y) or any other two letters, or two vectors; by default all around. With a
+    `radius` amplitudes are those of the flux through that sphere (`surface_amplitudes`), for which
+    `atom` is the Hamiltonian of the run with its absorber.
     """
-    energies = checks.array("energies", energies, (None,))
-    if angles is None:
-        angles = np.linspace(0, np.pi, 181)
-    angles = checks.array("angles", angles, (None,))
-    found, phases = amplitudes(atom, psi, energies, charge)
+    energies = np.asarray(checks.array("energies", energies, (None,)), float)
+    where = directions(angles, azimuth, plane)
     channels = channels_of(atom)
-    weights = (-1j) ** channels.l[:, None] * np.exp(1j * phases) * found
-    harmonics = np.stack([spherical_harmonic(l, m, angles, azimuth) for l, m in channels.pairs])
-    density = np.abs(np.einsum("ce,ca->ea", weights, harmonics)) ** 2
-    return AngularSpectrum(energies, angles, density)
+    if radius is None:
+        found, phases = amplitudes(atom, psi, energies, charge)
+        return spectrum_of(channels, energies, found * np.exp(1j * phases), where)
+    found, phases = surface_amplitudes(atom, psi, radius, energies, waves, charge)
+    spectrum = spectrum_of(channels, energies, found * np.exp(1j * phases), where)
+    if waves == "plane":
+        left = channels.charge() if charge is None else charge
+        length = float(checks.positive("radius", radius, "length"))
+        spectrum.wave_error = plane_wave_error(left, energies, length)
+    return spectrum
 
 
-def spherical_harmonic(l: int, m: int, theta: np.ndarray, phi: float = 0.0) -> np.ndarray:
-    """Y_lm with the Condon–Shortley phase, by a recurrence in l that keeps the norm at any l.
+def spectrum_of(
+    channels: Any, energies: np.ndarray, waves: np.ndarray, where: Directions
+) -> AngularSpectrum:
+    """|Σ (−i)^l Y_lm waves_lm|² of amplitudes (channels, energies) that hold their phases."""
+    weights = (-1j) ** channels.l[:, None] * waves
+    density = np.empty((len(energies), int(np.prod(where.shape))))
+    for which, vectors in where.parts():
+        density[:, which] = np.abs(weights.T @ harmonics(channels.pairs, vectors)) ** 2
+    return made(energies, where, density, channels.one_m)
 
-    Y_mm ∝ sin^mθ,   Y_lm = a_l (cos θ Y_{l−1,m} − Y_{l−2,m}/a_{l−1}),   a_l² = (4l² − 1)/(l² − m²)
-    """
-    size, x = abs(m), np.cos(theta)
-    k = np.arange(1, size + 1)
-    start = (-1) ** size * np.sqrt(np.prod((2 * k + 1) / (2 * k)) / (4 * np.pi))
-    before, values = np.zeros_like(x), start * np.sin(theta) ** size
-    last = np.inf
-    for n in range(size + 1, l + 1):
-        factor = np.sqrt((4 * n * n - 1) / (n * n - size * size))
-        before, values = values, factor * (x * values - before / last)
-        last = factor
-    values = values * np.exp(1j * size * phi)
-    return values if m >= 0 else (-1) ** size * np.conj(values)
+
+def made(
+    energies: np.ndarray, where: Directions, density: np.ndarray, axial: bool
+) -> AngularSpectrum:
+    density = density.reshape(len(energies), *where.shape)
+    return AngularSpectrum(energies, where.angles, density, where.azimuth, where.plane, axial)

@@ -5,7 +5,8 @@
 σ_l = arg Γ(l + 1 − iZ/k) is the Coulomb phase of the residual charge Z, δ_l what the short-range
 part of the potential adds. The radial equation is solved on the splines up to a radius near the end
 of the box, and normalized there by the amplitude ζ^{-1/2} of the second-order WKB form
-(Seaton & Peach, Proc. Phys. Soc. 79, 1296 (1962)).
+(Seaton & Peach, Proc. Phys. Soc. 79, 1296 (1962)), or by the Coulomb function where the centrifugal
+barrier reaches that far.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from scipy.special import loggamma
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.hamiltonian import Hamiltonian
-from zitter.spectra.window import channels_of, lapack_bands
+from zitter.linalg.bands import lapack_bands
+from zitter.spectra.coulomb_waves import coulomb_waves
+from zitter.spectra.quality import channels_of, check_whole
 
 
 def coulomb_phase(l: Any, energy: Any, charge: float = 1.0) -> np.ndarray:
@@ -47,21 +50,38 @@ class Continuum:
         self.edge = float(np.unique(radial.knots)[-2])
         self.values = [self.opened.evaluate(self.edge, d)[0] for d in (0, 1)]
 
-    def at(self, energy: float) -> tuple[np.ndarray, float]:
-        """(coefficients of P_El, its full phase near rmax modulo 2π)."""
+    def at(
+        self, energy: float, wave: tuple[float, float] | None = None
+    ) -> tuple[np.ndarray, float]:
+        """(coefficients of P_El, its full phase near rmax modulo 2π).
+
+        Where the barrier of l reaches beyond the box, `wave` has the Coulomb function and its slope
+        near rmax: no short-range potential is felt there, and its phase is left out.
+        """
         p, n = self.radial.degree, self.radial.n
         source = np.zeros(n)
         source[-p:] = -(self.column - energy * self.column_overlap)
         c = scipy.linalg.solve_banded((p, p), self.matrix - energy * self.overlap, source)
         c = np.append(c, 1.0)
-        large = int(np.argmax(np.abs(c) > 1e-8 * np.abs(c).max()))
+        # P > 0 up to its first zero; near the nucleus coefficients are rounding errors for l > 0.
+        large = int(np.argmax(np.abs(c) > 1e-3 * np.abs(c).max()))
         c = c * np.sign(c[large])
         value, slope = (float(row @ c) for row in self.values)
+        if wave is not None and not self.beyond_barrier(energy):
+            scale = (wave[0] * value + wave[1] * slope) / (value**2 + slope**2)
+            return c[:n] * scale, 0.0
         zeta, log_slope = wkb_wave_number(self.edge, self.l, energy, self.charge)
         sine = value * np.sqrt(zeta)
         cosine = (slope + 0.5 * value * log_slope) / np.sqrt(zeta)
         c = c * np.sqrt(2 / np.pi) / np.hypot(sine, cosine)
         return c[:n], float(np.arctan2(sine, cosine))
+
+    def beyond_barrier(self, energy: float) -> bool:
+        """Whether the WKB form holds near rmax: q ≫ |q′|^{2/3}, four widths of an Airy function."""
+        r, l = self.edge, self.l
+        q = 2 * energy + 2 * self.charge / r - l * (l + 1) / r**2
+        slope = abs(2 * l * (l + 1) / r**3 - 2 * self.charge / r**2)
+        return q > 4 * slope ** (2 / 3)
 
 
 def wkb_wave_number(r: float, l: int, energy: float, charge: float) -> tuple[float, float]:
@@ -93,35 +113,28 @@ def amplitudes(
     """
     channels = channels_of(atom)
     radial = channels.radial
-    energies = checks.array("energies", energies, (None,))
+    energies = np.asarray(checks.array("energies", energies, (None,)), float)
     if np.any(energies <= 0):
         raise checks.InputError("energies", "must be positive, but are not all")
-    if charge is None:
-        charge = _residual_charge(radial, channels.bands[0], int(channels.l[0]))
+    check_whole(atom, psi)
+    left: float = channels.charge() if charge is None else charge
     image = np.asarray(atom.basis.overlap(jnp.asarray(psi)))
     found = np.zeros((len(image), len(energies)), complex)
     phases = np.zeros((len(image), len(energies)))
-    for c, ((l, _), bands) in enumerate(zip(channels.pairs, channels.bands, strict=True)):
-        channel = Continuum(radial, bands, l, charge)
-        bare = Continuum(radial, _pure_coulomb(radial, l, charge), l, charge)
+    k, edge = np.sqrt(2 * energies), float(np.unique(radial.knots)[-2])
+    F, slope = coulomb_waves(int(channels.l.max()), -max(left, 0.0) / k, k * edge)
+    F, slope = np.sqrt(2 / (np.pi * k)) * F, np.sqrt(2 * k / np.pi) * slope
+    for l in np.unique(channels.l):
+        rows = np.nonzero(channels.l == l)[0]  # those that differ in m only share their functions
+        channel = Continuum(radial, channels.bands[rows[0]], int(l), left)
+        bare = Continuum(radial, _pure_coulomb(radial, int(l), left), int(l), left)
         for e, energy in enumerate(energies):
-            state, phase = channel.at(float(energy))
-            _, reference = bare.at(float(energy))
-            found[c, e] = state @ image[c]
-            phases[c, e] = phase - reference + coulomb_phase(l, energy, charge)
+            wave = (float(F[l, e]), float(slope[l, e]))
+            state, phase = channel.at(float(energy), wave)
+            _, reference = bare.at(float(energy), wave)
+            found[rows, e] = image[rows] @ state
+            phases[rows, e] = phase - reference + coulomb_phase(l, energy, left)
     return found, phases
-
-
-def _residual_charge(radial: RadialBSplines, bands: Any, l: int) -> float:
-    """−r V(r) at the end of the box: −⟨B|V|B⟩/⟨B|1/r|B⟩ of the last spline.
-
-    What short-range parts leave there is not the charge at infinity: whole numbers within 1e-3.
-    """
-    middle, last = radial.degree, -1
-    potential = (bands - _pure_coulomb(radial, l, 0.0))[middle, last]
-    inverse = radial.matrix(lambda r: 1 / r)[middle, last]
-    charge = -float(np.real(potential / inverse))
-    return float(round(charge)) if abs(charge - round(charge)) < 1e-3 else charge
 
 
 def _pure_coulomb(radial: RadialBSplines, l: int, charge: float):

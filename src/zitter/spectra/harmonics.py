@@ -3,7 +3,10 @@
     S(ω) = |∫ w(t) d̈(t) e^{iωt} dt|²,    d̈ → −iω ḋ → −ω² d
 
 All three forms agree where the signal has ended at both ends; the acceleration needs the least of
-the window w.
+the window w. Of a vector that turns in a plane, with amplitudes a₁ and a₂ of e^{+iωt} along its
+axes, a± = (a₁ ± i a₂)/√2 turn from the first axis towards the second (+), and the other way (−):
+
+    helicity h = (|a₊|² − |a₋|²)/(|a₊|² + |a₋|²),    ellipticity ε = (|a₊| − |a₋|)/(|a₊| + |a₋|)
 """
 
 from __future__ import annotations
@@ -23,11 +26,16 @@ _POWERS = {"dipole": 2, "velocity": 1, "acceleration": 0}
 
 @dataclasses.dataclass
 class HarmonicSpectrum:
-    """S at angular `frequencies` ω; `order` counts them in units of the laser's frequency."""
+    """S at angular `frequencies` ω; `order` counts them in units of the laser's frequency.
+
+    Of a vector `amplitudes` (frequencies, 2 or 3) are those of its components, and `part` gives the
+    spectrum of one of them, or of what turns one way.
+    """
 
     frequencies: np.ndarray
     intensity: np.ndarray
     fundamental: float
+    amplitudes: np.ndarray | None = None
 
     @property
     def order(self) -> np.ndarray:
@@ -37,6 +45,42 @@ class HarmonicSpectrum:
         """∫ S dω within ± width/2 orders of a harmonic."""
         near = np.abs(self.order - order) <= width / 2
         return float(np.trapezoid(self.intensity[near], self.frequencies[near]))
+
+    def part(self, name: str, plane: str = "xy") -> HarmonicSpectrum:
+        """The spectrum of a component, "x", "y" or "z", or of what turns in `plane` from its first
+        axis towards its second, "+", or back, "-".
+        """
+        known = "xyz"[: self._vector.shape[1]]
+        checks.choice("name", name, (*known, "+", "-"))
+        if name in known:
+            amplitude = self._vector[:, known.index(name)]
+        else:
+            first, second = (self._vector[:, i] for i in self._axes(plane))
+            amplitude = (first + (1j if name == "+" else -1j) * second) / np.sqrt(2)
+        return HarmonicSpectrum(self.frequencies, np.abs(amplitude) ** 2, self.fundamental)
+
+    def helicity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
+        """From +1, a harmonic that turns from x towards y, to −1, one that turns back."""
+        plus, minus = (self.part(sign, plane).at(order, width) for sign in "+-")
+        return (plus - minus) / (plus + minus)
+
+    def ellipticity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
+        """The ratio of the axes of a harmonic's ellipse, with the sign of its helicity."""
+        plus, minus = (np.sqrt(self.part(sign, plane).at(order, width)) for sign in "+-")
+        return float((plus - minus) / (plus + minus))
+
+    @property
+    def _vector(self) -> np.ndarray:
+        if self.amplitudes is None:
+            raise checks.InputError(
+                "signal", "must be a vector, as Acceleration records it, for its parts, but is not"
+            )
+        return self.amplitudes
+
+    def _axes(self, plane: str) -> list[int]:
+        known = "xyz"[: self._vector.shape[1]]
+        planes = tuple(a + b for a in known for b in known if a != b)
+        return ["xyz".index(axis) for axis in checks.choice("plane", plane, planes)]
 
     def cutoff(self, after: float = 3.0) -> float:
         """The order where the plateau ends: n₀ of the best fit to the odd harmonics above `after`,
@@ -114,7 +158,8 @@ def harmonic_spectrum(
     """S(ω) of an observable recorded at equal time steps.
 
     `signal` is one number at each time, or a vector (times, 2 or 3) as `Acceleration` records it:
-    then the intensities of its components are summed, or `component` is taken alone.
+    then the intensities of its components are summed, or `component` is taken alone, and the result
+    knows parts, ellipticity and helicity.
     `fundamental` is the laser's frequency, or a string such as "1.55 eV" or "800 nm"; `window` is
     any name `scipy.signal.get_window` knows, "boxcar" for none.
     """
@@ -138,8 +183,11 @@ def harmonic_spectrum(
     weighted = _window(window, count)[:, None] * signal[:count]
     amplitude = np.fft.rfft(weighted, 4 * count, axis=0) * steps[0]
     frequencies = 2 * np.pi * np.fft.rfftfreq(4 * count, steps[0])
-    intensity = np.sum(np.abs(amplitude * frequencies[:, None] ** _POWERS[form]) ** 2, axis=1)
-    return HarmonicSpectrum(frequencies, intensity, omega)
+    # rfft has e^{−iωt}: what it gives are amplitudes of e^{+iωt}. d̈ = iω ḋ = −ω² d
+    amplitude = amplitude * (1j * frequencies[:, None]) ** _POWERS[form]
+    intensity = np.sum(np.abs(amplitude) ** 2, axis=1)
+    vector = amplitude if amplitude.shape[1] > 1 else None
+    return HarmonicSpectrum(frequencies, intensity, omega, vector)
 
 
 def _components(signal: np.ndarray, count: int, component: str | None) -> np.ndarray:

@@ -17,7 +17,9 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.bases.field_free import FieldFreeLevels
-from zitter.spectra.quality import check_lmax
+from zitter.hamiltonian import Hamiltonian
+from zitter.spectra.continuum import amplitudes
+from zitter.spectra.quality import channels_of, check_lmax
 
 
 class EnergySpectrum(abc.ABC):
@@ -47,11 +49,15 @@ class EnergySpectrum(abc.ABC):
 
 @dataclasses.dataclass
 class PhotoelectronSpectrum(EnergySpectrum):
-    """dP/dE (1/hartree) at `energies` above threshold: `per_l` (channels, energies) and `total`."""
+    """dP/dE (1/hartree) at `energies` above threshold: `per_l` (channels, energies) and `total`.
+
+    Where there are channels of several m, `m` has that of each.
+    """
 
     energies: np.ndarray
     per_l: np.ndarray
     l: np.ndarray
+    m: np.ndarray | None = None
 
     @property
     def channels(self) -> np.ndarray:
@@ -59,7 +65,9 @@ class PhotoelectronSpectrum(EnergySpectrum):
 
     @property
     def labels(self) -> list[str]:
-        return [f"l = {l}" for l in self.l]
+        if self.m is None:
+            return [f"l = {l}" for l in self.l]
+        return [f"l = {l}, m = {m}" for l, m in zip(self.l, self.m, strict=True)]
 
 
 def bound_populations(
@@ -85,10 +93,16 @@ def ionization_yield(basis: Basis, psi: Any, threshold: float = 0.0) -> Any:
 
 
 def photoelectron_spectrum(
-    basis: Basis, psi: Any, energies: Any = None, threshold: float = 0.0
+    basis: Basis | Hamiltonian, psi: Any, energies: Any = None, threshold: float = 0.0
 ) -> PhotoelectronSpectrum:
     """The spectrum of ψ on an `EigenBasis`, on common `energies` (default: those of the first
-    channel's continuum)."""
+    channel's continuum).
+
+    On splines the first argument is the atom, its field-free Hamiltonian: then it is |a_lm(E)|² of
+    `amplitudes` at the `energies`, for one m or all.
+    """
+    if isinstance(basis, Hamiltonian):
+        return _projected(basis, psi, energies)
     levels = _levels(basis)
     populations = levels.populations(psi)
     check_lmax(basis, psi)
@@ -106,6 +120,16 @@ def photoelectron_spectrum(
     energies = checks.array("energies", energies, (None,))
     per_l = np.stack([np.interp(energies, e, density, 0.0, 0.0) for e, density in grids])
     return PhotoelectronSpectrum(energies, per_l, levels.labels)
+
+
+def _projected(atom: Hamiltonian, psi: Any, energies: Any) -> PhotoelectronSpectrum:
+    if energies is None:
+        raise checks.InputError("energies", "must be given for an atom on splines, but are not")
+    channels = channels_of(atom)
+    found, _ = amplitudes(atom, psi, energies)
+    check_lmax(atom.basis, psi)
+    m = None if channels.one_m else np.asarray([m for _, m in channels.pairs])
+    return PhotoelectronSpectrum(np.asarray(energies, float), np.abs(found) ** 2, channels.l, m)
 
 
 def _levels(basis: Basis) -> FieldFreeLevels:

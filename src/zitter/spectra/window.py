@@ -19,9 +19,8 @@ from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.bands import host_product, lapack_bands
-from zitter.linalg.base import Unsupported
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
-from zitter.spectra.quality import check_lmax
+from zitter.spectra.quality import channels_of, check_lmax
 
 RIPPLE = 0.02  # of the spectrum: what the box's levels may leave of themselves
 
@@ -57,7 +56,8 @@ def window_spectrum(
                 state = scipy.linalg.solve_banded((half, half), shifted, image_now)
                 image_now = host_product(metric, state)
             per_l[c, e] = gamma**poles * np.real(np.vdot(state, image_now)) / area
-    return PhotoelectronSpectrum(energies, per_l, channels.l)
+    m = None if channels.one_m else np.asarray([m for _, m in channels.pairs])
+    return PhotoelectronSpectrum(energies, per_l, channels.l, m)
 
 
 def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int) -> None:
@@ -76,13 +76,3 @@ def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-def channels_of(atom: Hamiltonian) -> Any:
-    """The radial matrices of an atom without light, channel by channel."""
-    try:
-        return atom.basis.channels_of(atom.static.fixed)
-    except Unsupported:
-        raise checks.InputError(
-            "atom", "must be a field-free Hamiltonian on a SphericalBasis"
-        ) from None

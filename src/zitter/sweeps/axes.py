@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.config.document import inline, toml_value
+from zitter.cases.base import SETTINGS
+from zitter.config.document import SCAN, inline, toml_value
 
 MOST = 100_000  # values of one axis: more were hardly meant
 EXAMPLE = "laser.intensity=1e13:1e15:log:32 or laser.cep=0,0.5,1"
@@ -59,19 +60,66 @@ def parse(text: str, table: dict[str, Any]) -> Axis:
     key = key.strip()
     if not equals or not key or not given.strip():
         raise checks.InputError("--over", f'must be like {EXAMPLE}, but is "{text}"')
-    pieces = given.split(":")
-    if len(pieces) == 1:
-        values = _listed(given)
-    elif len(pieces) == 4:
-        values = _ranged(key, *(piece.strip() for piece in pieces))
-    else:
+    return _axis(key, _listed(given) if ":" not in given else None, given, table)
+
+
+def in_file(table: dict[str, Any]) -> list[Axis]:
+    """What the section [scan] of a file goes over: lists, or ranges in the words of `--over`.
+
+    [scan]
+    laser.intensity = "1e13:1e15:log:32"
+    laser.cep = [0, 0.5, 1]
+    """
+    found = []
+    for key, given in _flat(table.get(SCAN, {})):
+        if not key or not isinstance(given, list | str):
+            raise checks.InputError(
+                f"{SCAN}.{key}".strip("."),
+                'must be a list of values or a range like "1e13:1e15:log:32", but is '
+                f"{checks.shown(given)}",
+            )
+        try:
+            if isinstance(given, list):
+                found.append(_axis(key, given, inline(given), table))
+            else:
+                found.append(_axis(key, None, given, table))
+        except checks.InputError as error:  # said of the key by itself
+            raise checks.InputError(
+                f"{SCAN}.{key}", error.message.removeprefix(f"{key} ")
+            ) from None
+    return found
+
+
+def _flat(table: Any, before: str = "") -> list[tuple[str, Any]]:
+    """Dotted keys and their values: TOML reads them as tables in tables."""
+    if not isinstance(table, dict):
+        return [(before, table)]
+    inner = [_flat(value, f"{before}.{key}".strip(".")) for key, value in table.items()]
+    return [pair for pairs in inner for pair in pairs]
+
+
+def _axis(key: str, values: list[Any] | None, given: str, table: dict[str, Any]) -> Axis:
+    """Of values, or of the range that is given."""
+    if values is None:
+        pieces = [piece.strip() for piece in given.split(":")]
+        if len(pieces) != 4:
+            raise checks.InputError(
+                "--over", f'{key} must be first:last:lin:count or a list, but is "{given}"'
+            )
+        values = _ranged(key, *pieces)
+    if not values:
+        raise checks.InputError("--over", f"{key} must have values, but has none")
+    name = key.split(".")[0]
+    if name in SETTINGS:
         raise checks.InputError(
-            "--over", f'{key} must be first:last:lin:count or a list, but is "{given}"'
+            "--over",
+            f"{key} must be the same for all items, but is to vary: one sweep or run for each "
+            f"would do, with --{name} and an --out of its own",
         )
     unit = _split(_found(table, key))[1]
     if unit:
         values = [f"{inline(v)} {unit}" if _plain(v) else v for v in values]
-    if len(values) != len({inline(value) for value in values}):
+    if len(values) != len({_meaning(value) for value in values}):
         raise checks.InputError("--over", f'{key} must not repeat a value, but is "{given}"')
     return Axis(key, tuple(values))
 
@@ -115,6 +163,14 @@ def _split(value: Any) -> tuple[float | None, str]:
         return float(value), ""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     return (float(match[1]), match[2]) if match else (None, "")
+
+
+def _meaning(value: Any) -> Any:
+    """The same for 1 and 1.0, and for lists of them."""
+    if isinstance(value, list):
+        return tuple(map(_meaning, value))
+    number, unit = _split(value)
+    return inline(value) if number is None else (number, unit)
 
 
 def _plain(value: Any) -> bool:

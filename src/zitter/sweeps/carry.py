@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from jax.errors import JaxRuntimeError, JAXTypeError
 
@@ -15,6 +15,7 @@ from zitter.cases import memory
 from zitter.cases.physics import bases_kept
 from zitter.linalg.base import Unsupported
 from zitter.results.base import Result
+from zitter.sweeps.heard import Heard
 from zitter.sweeps.items import Item, Store
 
 MOST = 1024  # items at once on one device
@@ -43,14 +44,16 @@ class Part:
         return Part([self.items[i] for i in left], [self.cases[i] for i in left])
 
 
-def parts(items: Iterable[Item], batch: int | None, estimating: bool = False) -> list[Part]:
+def parts(items: Sequence[Item], batch: int | None, estimating: bool = False) -> list[Part]:
     """All items read and checked, those of one form together, `batch` of them on each device."""
     found: list[Part] = []
     on = batches.mesh()
     devices = 1 if on is None else on.size
-    with bases_kept(), batches.alone():
+    heard = Heard(len(items))
+    with bases_kept(), batches.alone(), _told(heard):
         for item in items:
-            case = _checked(item, estimating)
+            with heard.of(item):
+                case = _checked(item, estimating)
             most = (batch or _fitting(case)) * devices
             for part in found:
                 if len(part) < most and case.joins(part.cases[0]):
@@ -102,19 +105,31 @@ def carry(found: Sequence[Part], store: Store, teller: Teller) -> list[tuple[Ite
     def wait(who: str) -> None:
         teller.say(f"the next items are being computed by {who}; waiting for them")
 
-    for part in found:
-        with store.held(part.name, wait):
-            failed += _kept(part.without_done(store), store, teller)
-        done += len(part)
-        left = (time.perf_counter() - started) / done * (total - done)
-        teller.say(f"{done} of {total} items" + (f", about {left:.2g} s left" if left else ""))
+    heard = Heard(total)
+    with _told(heard):
+        for part in found:
+            with store.held(part.name, wait):
+                failed += _kept(part.without_done(store), store, teller, heard)
+            done += len(part)
+            left = (time.perf_counter() - started) / done * (total - done)
+            teller.say(f"{done} of {total} items" + (f", about {left:.2g} s left" if left else ""))
     return failed
 
 
-def _kept(part: Part, store: Store, teller: Teller) -> list[tuple[Item, str]]:
+@contextlib.contextmanager
+def _told(heard: Heard) -> Iterator[None]:
+    """Whatever ends the work, what was heard until then is told."""
+    try:
+        yield
+    finally:
+        heard.tell()
+
+
+def _kept(part: Part, store: Store, teller: Teller, heard: Heard) -> list[tuple[Item, str]]:
     """Compute and keep a part; what failed."""
     if len(part) > 1:
-        job = _job(store, teller, part.name)
+        about = lambda i: heard.of(part.items[i])  # noqa: E731
+        job = dataclasses.replace(_job(store, teller, part.name), about=about)
         outcomes = _together(part, job, teller)
         if outcomes is not None:
             failed = _put_down(part.items, outcomes, store, teller)
@@ -124,7 +139,9 @@ def _kept(part: Part, store: Store, teller: Teller) -> list[tuple[Item, str]]:
     failed = []
     for item, case in zip(part.items, part.cases, strict=True):
         job = _job(store, teller, item.name)
-        failed += _put_down([item], [_alone(case, job)], store, teller)
+        with heard.of(item):
+            outcome = _alone(case, job)
+        failed += _put_down([item], [outcome], store, teller)
         _clear(job)
     return failed
 

@@ -4,7 +4,8 @@ items/0f3a….h5    the result of one item, named by what decides its numbers
 items/0f3a….txt   why an item failed
 result.h5         all of them with their labels, made anew whenever some were added
 
-An item that is there is never computed again, by whichever sweep, process or machine it was made.
+An item that is there is never computed again, by whichever sweep, process or machine it was made,
+unless its file is damaged.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from zitter import checks, config, files, kinds, locks, runtime, same_run
+from zitter.results.assembly import assembled
 from zitter.results.base import Result
-from zitter.results.sweep import Sweep, assembled
+from zitter.results.sweep import Sweep
 from zitter.sweeps.axes import Axis
 
 
@@ -54,7 +56,7 @@ def laid_out(case: Path, settings: Sequence[str], axes: Sequence[Axis]) -> list[
     items = []
     for index, places in enumerate(itertools.product(*(range(len(a.values)) for a in axes))):
         own = tuple(axis.setting(place) for axis, place in zip(axes, places, strict=True))
-        items.append(Item(index, own, config.read(case, [*settings, *own])))
+        items.append(Item(index, own, config.read(case, [*settings, *own]).of_one()))
     return items
 
 
@@ -93,7 +95,19 @@ class Store:
         return self.file(item).with_suffix(".txt")
 
     def done(self, item: Item) -> bool:
-        return self.file(item).exists()
+        return self.found(item) is not None
+
+    def damaged(self, item: Item) -> bool:
+        return self.file(item).exists() and not self.done(item)
+
+    def found(self, item: Item) -> Result | None:
+        """What an item gave; None where nothing is there that can be read."""
+        if not self.file(item).exists():
+            return None
+        try:
+            return kinds.load(self.file(item))
+        except checks.InputError:
+            return None
 
     def keep(self, item: Item, result: Result) -> None:
         result.input = item.document.text
@@ -114,11 +128,15 @@ class Store:
         one to assemble see them all.
         """
         with self.held("assembling"):
-            found = [kinds.load(self.file(i)) if self.done(i) else None for i in items]
-            reasons = {i.index: self.failure(i) for i in items if not self.done(i)}
+            found = [self.found(item) for item in items]
+            missing = [i for i, result in zip(items, found, strict=True) if result is None]
+            reasons = {item.index: self.failure(item) for item in missing}
             failed = {index: reason for index, reason in reasons.items() if reason is not None}
             sweep = assembled(axes, found, failed, info, text)
             sweep.save(self.result)
+            if all(result is not None for result in found):
+                # Of a sweep killed between an item's result and the end of its checkpoint.
+                shutil.rmtree(self.folder / "checkpoint", ignore_errors=True)
         return sweep
 
     def clear_killed(self) -> None:

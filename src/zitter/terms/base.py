@@ -33,6 +33,8 @@ class Term(eqx.Module):
     local: ClassVar[bool] = True  # false for a potential that does not commute with r
     needs_local: ClassVar[bool] = False  # true for light that is right beside local ones only
     moves: ClassVar[bool] = True  # false for what leaves a particle at rest where it is
+    # (l, number of states of that l below) of the shell whose electron it describes.
+    valence: ClassVar[Any] = None
 
     @property
     def light(self) -> Any:
@@ -69,6 +71,16 @@ class Model(eqx.Module):
             raise checks.InputError("terms", "must hold at least one term, but is empty")
         for i, term in enumerate(self.terms):
             checks.instance(f"terms[{i}]", term, Term)
+
+    @property
+    def valence(self) -> tuple[int, int] | None:
+        """(l, number of states of that l below) of the shell that a term names, if any does."""
+        shells = {term.valence for term in self.terms if term.valence is not None}
+        if len(shells) > 1:
+            raise checks.InputError(
+                "terms", f"must name one valence shell (l, states below), but name {sorted(shells)}"
+            )
+        return shells.pop() if shells else None
 
 
 def discretize(model: Model, basis: Basis) -> Hamiltonian:

@@ -20,6 +20,8 @@ import numpy as np
 from zitter import checks
 from zitter.bases.base import Basis, Refused
 from zitter.fields import Field, FieldSum, polarization
+from zitter.fields.free_form import FreeForm
+from zitter.fields.pulse import CarrierPulse
 from zitter.hamiltonian import Contribution, Driven, Hamiltonian
 from zitter.linalg.base import Operator
 from zitter.terms.base import Term, unsupported
@@ -82,7 +84,8 @@ def components(field: Field, dimension: int, electric: bool) -> list[tuple[Compo
                 f"must keep the field in the grid's {dimension} axes, but it has a part along "
                 f"({', '.join(f'{v:g}' for v in vector)}); without polarization it is along z",
             )
-    return [(Component(field, electric, a), np.eye(dimension)[a]) for a in range(dimension)]
+    axes = [a for a in range(dimension) if _has_part_along(field, a)]
+    return [(Component(field, electric, a), np.eye(dimension)[a]) for a in axes]
 
 
 def gauges(H: Hamiltonian) -> set[str]:
@@ -101,6 +104,15 @@ def _directions(field: Field) -> list[np.ndarray]:
         return [vector for part in field.fields for vector in _directions(part)]
     major = polarization.major_axis(field.polarization)
     return [major] if field.is_linear else [major, polarization.minor_axis(field.polarization)]
+
+
+def _has_part_along(field: Field, axis: int) -> bool:
+    """Whether a field ever has; taken for granted of elliptic kinds that are not known here."""
+    if isinstance(field, FieldSum):
+        return any(_has_part_along(part, axis) for part in field.fields)
+    if not (field.is_linear or isinstance(field, CarrierPulse | FreeForm)):
+        return True
+    return any(abs(vector[axis]) > 1e-12 for vector in _directions(field))
 
 
 def _coupled(

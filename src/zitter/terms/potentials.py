@@ -110,6 +110,8 @@ class Centers(Term):
     ):
         self.Z = checks.array("Z", Z)
         self.centers = None if centers is None else checks.array("centers", centers)
+        if self.centers is not None and self.centers.size == 0:
+            raise checks.InputError("centers", "must hold at least one place, but is empty")
         if motion is not None:
             checks.instance("motion", motion, Trajectory)
         self.motion = motion
@@ -301,6 +303,5 @@ class Repulsion(Term):
 def _one_for_each(key: str, values: Any, count: int) -> list[Any]:
     if np.ndim(values) == 0:
         return [values] * count
-    if len(values) != count:
-        raise checks.InputError(key, f"must hold 1 or {count} value(s), but holds {len(values)}")
-    return [values[i] for i in range(count)]
+    given = [values[i] for i in range(len(values))]
+    return checks.one_for_each(key, given, count, "one for each center")

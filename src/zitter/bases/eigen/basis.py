@@ -40,7 +40,8 @@ class EigenBasis(Basis):
     """Energies (channels, n), real blocks ⟨l|z|l+1⟩ and ⟨l|∂_z|l+1⟩ (channels − 1, n, n).
 
     `vectors` (channels, splines, n) are the states' coefficients on the `parent` basis, where there
-    is one: spectra with angles and absorbers need them.
+    is one: spectra with angles and absorbers need them. `valence` is (l, number of states of that l
+    below) of the shell that a run from a file starts from.
     """
 
     energies: jax.Array
@@ -50,6 +51,7 @@ class EigenBasis(Basis):
     parent: SphericalBasis | None = eqx.field(static=True)
     sizes: tuple[int, ...] = eqx.field(static=True)
     first: int = eqx.field(static=True)
+    valence: tuple[int, int] | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class EigenBasis(Basis):
         first: int = 0,
         vectors: Any = None,
         parent: SphericalBasis | None = None,
+        valence: tuple[int, int] | None = None,
     ):
         runtime.settings()
         energies = checks.array("energies", energies, (None, None))
@@ -80,6 +83,7 @@ class EigenBasis(Basis):
         self.first = checks.integer("first", first, 0)
         self.vectors = None if vectors is None else jnp.asarray(vectors)
         self.parent = parent
+        self.valence = None if valence is None else (int(valence[0]), int(valence[1]))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -121,6 +125,12 @@ class EigenBasis(Basis):
             )
         return jnp.einsum("lin,ln->li", self.vectors, psi)
 
+    def named_state(self, operator, l, below, m):
+        if m is not None and self.parent is not None and m != self.parent.m:
+            raise checks.InputError("m", f"must be that of the basis, {self.parent.m}, but is {m}")
+        psi = self.state(l, below)
+        return float(self.energies[l - self.first, below]), psi
+
     # Spectra. What works with this basis imports it, so it is imported when asked for.
 
     def channels_of(self, operator=None):
@@ -155,6 +165,9 @@ class EigenBasis(Basis):
                 variables[name] = io.Variable(
                     np.asarray(blocks), ("pair", "state", "state_above"), "a.u.", f"{name} blocks"
                 )
+        if self.valence is not None:
+            shell = np.asarray(self.valence)
+            variables["valence"] = io.Variable(shell, ("shell",), "1", "l, states below")
         io.write(path, io.Dataset(variables, {"kind": "eigenbasis"}))
 
     # Operators.
@@ -242,6 +255,7 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
     velocity   (channels − 1, n, n)     ⟨l,i| Σ∂_z |l+1,j⟩, real (p_z = −i∂_z)
     size       (channels,), optional    states in each block; what lies beyond must be zero
     l          (channels,), optional    labels, rising by one
+    valence    (2,), optional           l and number of states of that l below the valence shell
 
     Instead of upper blocks the full matrices (channels, n, channels, n) are accepted: then
     hermiticity and the selection rule l ↔ l ± 1 are checked too.
@@ -255,6 +269,7 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
     if np.any(np.diff(l) != 1):
         raise checks.InputError("l", f"must rise by one over {channels} blocks, but is {l}")
     sizes = _whole_numbers("size", data, channels)
+    valence = _whole_numbers("valence", data, 2)
     blocks = {}
     for name, sign in (("length", 1.0), ("velocity", -1.0)):
         if name in data:
@@ -265,7 +280,13 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
         raise checks.InputError("length", f'must be in the file (or velocity), but "{path}" '
                                           f"has {sorted(data)}")  # fmt: skip
     try:
-        return EigenBasis(energies, sizes=sizes, first=l[0], **blocks)
+        return EigenBasis(
+            energies,
+            sizes=sizes,
+            first=l[0],
+            valence=None if valence is None else (valence[0], valence[1]),
+            **blocks,
+        )
     except checks.InputError as error:
         raise checks.InputError(_IN_FILES.get(error.key, error.key), error.message) from None
 
@@ -274,11 +295,11 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
 _IN_FILES = {"energies": "energy", "sizes": "size", "first": "l"}
 
 
-def _whole_numbers(key: str, data: dict[str, io.Variable], channels: int) -> list[int] | None:
-    """One number for each block, or None where the file has no such entry."""
+def _whole_numbers(key: str, data: dict[str, io.Variable], count: int) -> list[int] | None:
+    """As many whole numbers, or None where the file has no such entry."""
     if key not in data:
         return None
-    numbers = checks.array(key, data[key].data, (channels,))
+    numbers = checks.array(key, data[key].data, (count,))
     if np.any(numbers % 1):
         raise checks.InputError(key, f"must be whole numbers, but is {numbers.tolist()}")
     return [int(x) for x in numbers]

@@ -32,6 +32,7 @@ def kept(basis: EigenBasis) -> dict[str, Any]:
 
 def restored(cls: type[EigenBasis], parts: dict[str, Any]) -> EigenBasis:
     again = parts.pop("recomputed")
+    parts.setdefault("valence", None)  # files of version 0.1 and early 0.2 have none
     if again:
         blocks = _dipoles(parts["parent"], np.asarray(parts["vectors"]))
         parts |= {name: jnp.asarray(blocks[name], dtype) for name, dtype in again.items()}

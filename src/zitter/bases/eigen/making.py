@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def eigenbasis(
-    channels: Channels, states: int | None, energy_max: float | str | None
+    channels: Channels,
+    states: int | None,
+    energy_max: float | str | None,
+    valence: tuple[int, int] | None = None,
 ) -> EigenBasis:
     """The lowest `states` of each l, or all up to `energy_max`, with both dipole forms."""
     basis = channels.basis
@@ -52,6 +55,7 @@ def eigenbasis(
         first=int(basis.l[0]),
         vectors=vectors,
         parent=basis,
+        valence=valence,
     )
 
 

@@ -34,6 +34,7 @@ from zitter.linalg.slabs import Slabs
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
+SMALLEST = 1e-30  # bohr: of smaller spacings the inverse square or the volume may be no number
 STATE = 8  # bytes of an amplitude in single precision, the least that a run holds of each
 
 
@@ -63,6 +64,9 @@ class Grid(Basis):
         runtime.require_memory("shape", math.prod(self.shape) * STATE)
         ndim = len(self.shape)
         self.spacing = _per_axis("spacing", spacing, ndim, checks.positive)
+        if min(self.spacing) < SMALLEST:
+            least = checks.as_given(min(self.spacing))
+            raise checks.InputError("spacing", f"must be at least {SMALLEST:g}, but is {least}")
         self.center = _per_axis("center", center, ndim, checks.scalar)
         self.boundary = checks.choice("boundary", boundary, ("zero", "periodic"))
         self.particles = checks.integer("particles", particles, 1)
@@ -215,7 +219,6 @@ class Grid(Basis):
 
 
 def _per_axis(key, value, ndim, check) -> tuple[float, ...]:
-    values = [value] * ndim if np.ndim(value) == 0 else list(value)
-    if len(values) != ndim:
-        raise checks.InputError(key, f"must have {ndim} value(s), but has {len(values)}")
+    given = [value] if np.ndim(value) == 0 else list(value)
+    values = checks.one_for_each(key, given, ndim, "one for each axis")
     return tuple(float(check(key, v, "length")) for v in values)

@@ -22,6 +22,7 @@ REACH = 80.0  # bohr of the box beyond the nuclei
 FARTHEST = 1e5  # bohr: elements of a few bohr each would be too many
 LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
 FIRST = 2.0  # bohr of the first element
+MOST_ETA = 100_000  # that are told, if so many are needed
 LOST = 1e-6  # of e^{−Zr} that polynomials may leave out; levels are then wrong by about 1e-8 Z²
 
 
@@ -97,11 +98,14 @@ def warn_of_coarse(
         for start, end in itertools.pairwise(elements)
     ]
     advice = []
-    if max(lost) > LOST:
+    # Of huge charges nothing is known (NaN), and that is too coarse as well.
+    if not all(share <= LOST for share in lost):
         advice.append(f"elements that begin with about {FIRST * 3 / Z:.2g} bohr, or more nodes")
-    if left_out(eta, R) > LOST:
-        needed = next(n for n in range(eta, 100_000) if left_out(n, R) <= LOST)
-        advice.append(f"eta = {needed}")
+    if not left_out(eta, R) <= LOST:
+        needed = next((n for n in range(eta, MOST_ETA) if left_out(n, R) <= LOST), None)
+        advice.append(
+            f"eta = {needed}" if needed else f"eta beyond {MOST_ETA}, or a smaller charge"
+        )
     if advice:
         warnings.warn(
             f"{nodes} nodes an element and eta = {eta} are too few for a nucleus of charge {Z:g}: "

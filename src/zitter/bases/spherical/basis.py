@@ -1,7 +1,7 @@
 """Radial functions times spherical harmonics: ψ(r) = Σ_{lm} P_lm(r)/r · Y_lm(θ, φ).
 
     zt.SphericalBasis(radial, lmax=20)            one m (0), for light polarized along z
-    zt.SphericalBasis(radial, lmax=20, m="all")   every m, for elliptic light
+    zt.SphericalBasis(radial, lmax=20, m="all")   every m, for light of any polarization
 
 Coefficients have the shape (channels, n): one row of radial coefficients for each l ≥ |m|, or for
 each pair (l, m) in the order (0,0), (1,−1), (1,0), (1,1), …; harmonics have the Condon–Shortley
@@ -10,7 +10,6 @@ phase.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -22,10 +21,11 @@ import scipy.sparse as sparse
 from jax.sharding import Mesh
 
 from zitter import checks, runtime
-from zitter.bases import angular, fewer_splines
+from zitter.bases import fewer_splines
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge, LastL
+from zitter.bases.overlap_solver import solve_overlap
 from zitter.bases.places import Places
 from zitter.bases.spherical import box, channels, measuring, operators
 from zitter.bases.spherical.divided import DividedSphericalBasis
@@ -33,11 +33,11 @@ from zitter.bases.spherical.edges import Wall
 from zitter.bases.spherical.implicit import RadialResolvents
 from zitter.bases.spherical.split import angular_split
 from zitter.bases.split import LightSplit
+from zitter.bases.unit_vector import unit_vector
 from zitter.linalg.bands import banded_product, sparse_bands
 from zitter.linalg.base import Operator
 from zitter.linalg.blocks import RadialBlocks
 from zitter.linalg.chain import Chain
-from zitter.linalg.pairs import times_rows
 from zitter.linalg.resolvents import Resolvents
 from zitter.linalg.sums import partition
 
@@ -57,7 +57,7 @@ class SphericalBasis(Basis):
         self.m = m
         channels = (self.lmax + 1) ** 2 if m == "all" else self.lmax + 1 - abs(m)
         runtime.require_memory("lmax", 8 * channels * radial.n)
-        runtime.require_memory("radial.n", 8 * radial.n**2)  # the inverse of the overlap
+        runtime.require_memory("radial.n", 8 * radial.n**2)  # eigenvectors of r, dense states
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,10 +82,8 @@ class SphericalBasis(Basis):
         return banded_product(jnp.asarray(self.radial.overlap), psi)
 
     def solve_overlap(self, image: jax.Array) -> jax.Array:
-        """S⁻¹ is the same for each row, so one dense product serves all."""
-        inverse = jnp.asarray(self.radial.inverse_overlap)
-        inverse = inverse.astype(jnp.result_type(_precision_of(image), inverse.dtype))
-        return times_rows(image, inverse.T).astype(jnp.result_type(image))
+        """S⁻¹ is the same for each row."""
+        return solve_overlap(self.radial, image).astype(jnp.result_type(image))
 
     def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
         return jnp.vdot(bra, image)
@@ -118,9 +116,13 @@ class SphericalBasis(Basis):
         """(f, N, K): the unit vector n_x, n_y or n_z (`component` 0, 1, 2) is f·N between channels.
 
         N and K are real. The gradient acts on P(r) as f·(N d/dr + K/r), with K = −(l+1) N from l
-        to l + 1 and K = l N from l to l − 1.
+        to l + 1 and K = l N from l to l − 1. As full matrices, to be looked at: operators keep the
+        few neighbors of each channel only.
         """
-        return _direction(self.channels, component)
+        factor = -1j if component == 1 else 1.0 + 0.0j
+        neighbors, weights = unit_vector(self.channels, component)
+        unit, centrifugal = (neighbors.matrix(w).toarray() for w in (weights / factor).real)
+        return factor, unit, centrifugal
 
     def row(self, l: int, m: int | None = None) -> int:
         """The place of channel (l, m); m may be left out where the basis has only one."""
@@ -204,6 +206,9 @@ class SphericalBasis(Basis):
     def stationary(self, operator, n, near):
         return channels.stationary(self, operator, n, near)
 
+    def named_state(self, operator, l, below, m):
+        return channels.named_state(self, operator, l, below, m)
+
     def box_errors(self, operator, energies, states):
         return box.box_errors(self, operator, energies, states)
 
@@ -226,32 +231,6 @@ class SphericalBasis(Basis):
 
     def __repr__(self) -> str:
         return f"SphericalBasis: l ≤ {self.lmax}, m = {self.m}, {self.radial}"
-
-
-@functools.lru_cache(maxsize=32)
-def _direction(channels, component: int) -> tuple[complex, np.ndarray, np.ndarray]:
-    place = {channel: i for i, channel in enumerate(channels)}
-    raising, along = np.zeros((2, len(channels), len(channels)))
-    for (l, m), i in place.items():
-        j = place.get((l + 1, m))
-        if j is not None:
-            along[i, j] = along[j, i] = angular.cosine(l, m)
-        j = place.get((l + 1, m + 1))
-        if j is not None:
-            raising[j, i] = -np.sqrt((l + m + 1) * (l + m + 2) / ((2 * l + 1) * (2 * l + 3)))
-        j = place.get((l - 1, m + 1))
-        if j is not None:
-            raising[j, i] = np.sqrt((l - m) * (l - m - 1) / ((2 * l - 1) * (2 * l + 1)))
-    # n_x = (n₊ + n₋)/2, n_y = (n₊ − n₋)/2i, n₋ = n₊†
-    factor, unit = {
-        0: (1.0, 0.5 * (raising + raising.T)),
-        1: (-1j, 0.5 * (raising - raising.T)),
-        2: (1.0, along),
-    }[component]
-    l = np.asarray([l for l, _ in channels])
-    rise = l[:, None] - l[None, :]
-    centrifugal = np.where(rise == 1, -l[:, None], l[None, :]) * unit
-    return complex(factor), unit, centrifugal
 
 
 def _precision_of(array: jax.Array) -> Any:

@@ -61,6 +61,19 @@ class Channels:
             raise Unsupported("radial matrices need a Hamiltonian")
         return self.matrices
 
+    def charge(self, radius: float | None = None) -> float:
+        """−rV(r) at a radius, by default at the end of the box: −⟨B|V|B⟩/⟨B|1/r|B⟩ of the nearest
+        spline. What short-range parts leave is no charge: whole numbers within 1e-3.
+        """
+        radial, l = self.radial, int(self.l[0])
+        place = -1 if radius is None else int(np.argmin(np.abs(radial.centers - radius)))
+        centrifugal = radial.matrix(lambda r: 0.5 * l * (l + 1) / r**2)
+        free = 0.5 * radial.matrix(1.0, 1, 1) + centrifugal
+        middle = radial.degree
+        potential = np.asarray(self.bands[0] - free)[middle, place]
+        found = -float(np.real(potential / radial.matrix(lambda r: 1 / r)[middle, place]))
+        return float(round(found)) if abs(found - round(found)) < 1e-3 else found
+
     def states(self, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The lowest `count` (default: all) energies (channels, count) and states
         (channels, n, count) of each channel, with cᵀSc = 1 and P(r) > 0 near the origin.
@@ -106,12 +119,17 @@ class Channels:
         states[np.arange(len(chosen)), channel] = vectors[channel, :, index]
         return energies[channel, index], jnp.asarray(states)
 
-    def eigenbasis(self, states: int | None, energy_max: float | str | None) -> EigenBasis:
+    def eigenbasis(
+        self,
+        states: int | None,
+        energy_max: float | str | None,
+        valence: tuple[int, int] | None = None,
+    ) -> EigenBasis:
         """The basis of the lowest `states` eigenstates of each l, or of all up to `energy_max`."""
         # A basis of eigenstates knows the one it comes from, so that is imported first.
         from zitter.bases.eigen.making import eigenbasis
 
-        return eigenbasis(self, states, energy_max)
+        return eigenbasis(self, states, energy_max, valence)
 
 
 def channels_of(basis: SphericalBasis, operator: Operator | None) -> Channels:
@@ -132,6 +150,21 @@ def stationary(
     if near is None:
         return *channels.lowest(n), "LAPACK, one channel at a time"
     return *channels.nearest(n, near), f"shift-invert near {near:g} hartree"
+
+
+def named_state(
+    basis: SphericalBasis, operator: Operator, l: int, below: int, m: int | None
+) -> tuple[float, Any]:
+    """By solving in its own channel only."""
+    row = basis.row(l, m)
+    if below >= basis.radial.n:
+        raise checks.InputError("n", f"must be at most {l + basis.radial.n} on this basis")
+    channels = channels_of(basis, operator)
+    alone = dataclasses.replace(channels, matrices=channels.bands[row : row + 1])
+    energies, vectors = alone.states(below + 1)
+    psi = np.zeros(basis.shape)
+    psi[row] = vectors[0, :, below]
+    return float(energies[0, below]), jnp.asarray(psi)
 
 
 def _refined(matrix: np.ndarray, overlap: np.ndarray, states: np.ndarray):

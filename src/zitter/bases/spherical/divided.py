@@ -36,13 +36,9 @@ class DividedSphericalBasis(DividedBasis):
 
     parent: SphericalBasis = eqx.field(static=True)
     layout: Chain
-    angular: dict[int, jax.Array]  # N and K of each direction, each device's rows
 
     def __init__(self, parent: SphericalBasis, layout: Chain):
         self.parent, self.layout = parent, layout
-        self.angular = {
-            c: layout.divide_matrices(np.stack(parent.direction(c)[1:])) for c in parent.directions
-        }
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -55,6 +51,10 @@ class DividedSphericalBasis(DividedBasis):
     @property
     def complex_scaled(self) -> bool:
         return self.parent.complex_scaled
+
+    @property
+    def channels(self) -> tuple[tuple[int, int], ...]:
+        return self.parent.channels
 
     @property
     def l(self) -> np.ndarray:  # noqa: E743
@@ -87,12 +87,6 @@ class DividedSphericalBasis(DividedBasis):
     @property
     def directions(self) -> tuple[int, ...]:
         return self.parent.directions
-
-    def direction(self, component: int) -> tuple[complex, jax.Array, jax.Array]:
-        """As the parent has it, with each device's rows of the matrices."""
-        phase, _, _ = self.parent.direction(component)
-        unit, centrifugal = self.angular[component]
-        return phase, unit, centrifugal
 
     def position(self, unit: Any) -> Operator:
         return operators.position(self, unit, self.layout)

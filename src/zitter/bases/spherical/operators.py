@@ -2,7 +2,8 @@
 
     r·u = r ⊗ N_u        u·∇ = (d/dr) ⊗ N_u + (1/r) ⊗ K_u        on radial functions P(r) = rR(r)
 
-with the angular matrices of `SphericalBasis.direction`.
+with the angular matrices N and K of `unit_vector`. Each channel (l, m) couples to (l ± 1, m) by n_z
+and to (l ± 1, m ± 1) by n_x and n_y, so that they are kept as lists of neighbors.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
+from zitter.bases.unit_vector import unit_vector
+from zitter.linalg.angular_coupling import AngularCoupling
 from zitter.linalg.base import Operator, Unsupported
-from zitter.linalg.blocks import AngularCoupling, RadialBlocks
+from zitter.linalg.blocks import RadialBlocks
 from zitter.linalg.chain import Chain
 from zitter.linalg.sums import add
 
@@ -38,11 +41,12 @@ class Angles(Protocol):
     def complex_scaled(self) -> bool: ...
 
     @property
-    def directions(self) -> tuple[int, ...]: ...
-
-    def direction(self, component: int) -> tuple[complex, Any, Any]:
-        """(f, N, K) of `SphericalBasis.direction`."""
+    def channels(self) -> tuple[tuple[int, int], ...]:
+        """(l, m) of each row, without padding."""
         ...
+
+    @property
+    def directions(self) -> tuple[int, ...]: ...
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,10 +67,13 @@ def radial_bands(radial: RadialBSplines, kind: str, edge: float = 0.0) -> np.nda
         return np.asarray(bands)
 
 
-def radial_blocks(basis: Angles, bands: Any, hermitian: bool = True) -> RadialBlocks:
-    """The same radial matrix in each channel, or one for each."""
+def radial_blocks(
+    basis: Angles, bands: Any, hermitian: bool = True, by_l: bool = False
+) -> RadialBlocks:
+    """The same radial matrix in each channel, or one for each, perhaps `by_l` only."""
     full = jnp.broadcast_to(bands, (basis.shape[0], *jnp.shape(bands)[-2:]))
-    return RadialBlocks(full, hermitian and not basis.complex_scaled)
+    alike = tuple(l for l, _ in basis.channels) if by_l or np.ndim(bands) == 2 else None
+    return RadialBlocks(full, hermitian and not basis.complex_scaled, alike)
 
 
 def kinetic(basis: SphericalBasis, mass: Any) -> RadialBlocks:
@@ -74,7 +81,7 @@ def kinetic(basis: SphericalBasis, mass: Any) -> RadialBlocks:
     radial, l = basis.radial, basis.l[:, None, None]
     centrifugal = radial.matrix(lambda r: 0.5 / r**2)
     bands = 0.5 * radial.matrix(1.0, 1, 1) + l * (l + 1) * centrifugal
-    return radial_blocks(basis, bands / mass)
+    return radial_blocks(basis, bands / mass, by_l=True)
 
 
 def multiply(basis: SphericalBasis, values: Any) -> RadialBlocks:
@@ -92,29 +99,33 @@ def check_finite(values: Any) -> None:
 
 def position(basis: Angles, unit: Any, layout: Chain | None = None) -> Operator:
     """u·r."""
-    bands = jnp.asarray(radial_bands(basis.radial, "r"))[None]
-    return add(
-        AngularCoupling(bands, u * N[None], phase, not basis.complex_scaled, layout)
-        for u, phase, N, _ in _directions(basis, unit)
-    )
+    return _coupling(basis, unit, 1.0, ("r",), layout)
 
 
 def momentum(basis: Angles, unit: Any, layout: Chain | None = None) -> Operator:
     """u·p = −i u·∇."""
     if basis.radial.outer == "free":
         raise Unsupported('momentum needs splines that vanish at rmax: outer = "zero"')
-    bands = jnp.stack([radial_bands(basis.radial, kind) for kind in ("d/dr", "1/r")])
-    hermitian = not basis.complex_scaled
-    return add(
-        AngularCoupling(bands, u * jnp.stack([N, K]), -1j * phase, hermitian, layout)
-        for u, phase, N, K in _directions(basis, unit)
-    )
+    return _coupling(basis, unit, -1j, ("d/dr", "1/r"), layout)
 
 
-def _directions(basis: Angles, unit: Any) -> list[tuple[float, complex, Any, Any]]:
+def _coupling(
+    basis: Angles, unit: Any, factor: complex, kinds: tuple[str, ...], layout: Chain | None
+) -> Operator:
+    """factor · Σ_c u_c (N_c ⊗ the first kind of bands + K_c ⊗ the second, if any)."""
     if basis.directions == (2,):
         require_along_z(unit)
-    return [(u, *basis.direction(c)) for c, u in enumerate(np.asarray(unit, float)) if u != 0]
+    bands = jnp.stack([radial_bands(basis.radial, kind) for kind in kinds])
+    parts = []
+    for component, u in enumerate(np.asarray(unit, float)):
+        if u != 0:
+            neighbors, weights = unit_vector(basis.channels, component)
+            weights = u * factor * weights[: len(kinds)]
+            weights = weights if np.any(weights.imag) else weights.real
+            hermitian, source = not basis.complex_scaled, (basis.radial, kinds)
+            part = AngularCoupling(bands, weights, neighbors, hermitian, source)
+            parts.append(part if layout is None else part.divided(layout))
+    return add(parts)
 
 
 def require_along_z(unit: Any) -> None:

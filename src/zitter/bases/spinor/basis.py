@@ -249,6 +249,11 @@ class SpinorBasis(Basis):
 
         return states.stationary(self, operator, n, near)
 
+    def named_state(self, operator, l, below, m):
+        from zitter.bases.spinor import states
+
+        return states.named_state(self, operator, l, below, m)
+
     def kappa_states(self, operator, kappa):
         from zitter.bases.spinor import states
 

@@ -111,6 +111,27 @@ def nearest_spinors(
     return _as_arrays(basis, sorted(found, key=lambda item: _rank(basis, *item[:2])))
 
 
+def named_state(
+    basis: SpinorBasis, operator: Operator, l: int, below: int, m: int | None
+) -> tuple[float, Any]:
+    """j = l + ½, the upper level of a shell, and μ = ½."""
+    if m is not None:
+        raise checks.InputError("m", f"must be left out on a SpinorBasis (μ = 1/2), but is {m}")
+    kappa = -(l + 1)
+    if l >= basis.kappa_max:
+        raise checks.InputError(
+            "l", f"must be below kappa_max = {basis.kappa_max} of the basis, but is {l}"
+        )
+    energies, vectors = kappa_states(basis, operator, kappa)
+    electrons = np.nonzero(energies > -(basis.c**2))[0]
+    if below >= len(electrons):
+        raise checks.InputError("n", f"must be at most {l + len(electrons)} on this basis")
+    chosen = electrons[below]
+    channel = np.nonzero((basis.kappas == kappa) & (basis.mus == 0.5))[0][0]
+    found, states = _as_arrays(basis, [(float(energies[chosen]), channel, vectors[:, chosen])])
+    return float(found[0]), states[0]
+
+
 def _as_arrays(basis: SpinorBasis, found: list[tuple[float, int, np.ndarray]]):
     states = np.zeros((len(found), *basis.shape))
     for i, (_, channel, vector) in enumerate(found):

@@ -22,8 +22,8 @@ from zitter.linalg.pairs import as_parts, joined
 
 SMALLEST = 128  # states per channel below which the kernel's fixed cost is more than it saves
 CACHE_BYTES = 26_214_400  # of blocks kept in the second-level cache: half of what an H200 has
-# columns and rows of a tile, rows walked by one program, warps, chosen by `--tune` of
-# benchmarks/atoms_gpu.py (record: atoms_gpu_tiles_h200.json)
+# columns and rows of a tile, rows walked by one program, warps: the fastest on an H200 of those
+# that `--tune` of benchmarks/atoms_gpu.py compares
 TILE = {"block_c": 128, "block_r": 16, "rows": 64, "warps": 1}
 
 

@@ -35,7 +35,8 @@ def agreed(
                 )
     elif not isinstance(wanted, str):
         raise checks.InputError(
-            "pseudopotentials", f"must be a name or a table by element, but is {wanted!r}"
+            "pseudopotentials",
+            f"must be a name or a table by element, but is {checks.shown(wanted)}",
         )
     nuclei = []
     for nucleus in calculation.nuclei:

@@ -125,7 +125,8 @@ def _potential(symbol: str, charge: float, wanted: Potentials) -> Pseudopotentia
     key = f"pseudopotentials.{symbol}"
     if not isinstance(wanted, str | Mapping):
         raise checks.InputError(
-            "pseudopotentials", f"must be a name or a table by element, but is {wanted!r}"
+            "pseudopotentials",
+            f"must be a name or a table by element, but is {checks.shown(wanted)}",
         )
     if isinstance(wanted, Mapping) and symbol not in wanted:
         raise checks.InputError(

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, keywords, loop, runtime, same_run
+from zitter import checks, loop, runtime, same_run
 from zitter.qmc import spread
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers.base import Method
@@ -56,7 +56,6 @@ class Optimization(Generic[Psi]):
         return self.summary()
 
 
-@keywords.checked
 def optimize(
     psi: Psi,
     method: Method | None = None,
@@ -163,7 +162,7 @@ def check_options(
     runtime.require_memory("walkers", walkers * each)
     runtime.require_memory("draws", walkers * draws * each)
     checks.integer("stride", stride, 1)
-    checks.integer("seed", seed, 0)
+    checks.seed(seed)
     checks.non_negative("checkpoint_every", checkpoint_every)
     if np.size(psi.parameters) == 0:
         raise checks.InputError(

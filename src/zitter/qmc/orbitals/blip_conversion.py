@@ -116,6 +116,7 @@ def to_blips(
         )  # fmt: skip
         parts = eqx.tree_at(lambda o: o.orbitals, orbitals, inner.blips)
         return eqx.tree_at(lambda c: c.orbitals, inner, parts)
+    checks.seed(seed)
     kind = _filter(filter)
     cell = checks.array("vectors", vectors, (3, 3))
     every = np.zeros((orbitals.count, 3))

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import keywords, loop
+from zitter import loop
 from zitter.qmc import spread, streams
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
@@ -69,7 +69,6 @@ class State(eqx.Module):
     counts: Counts
 
 
-@keywords.checked
 def dmc(
     psi: Wavefunction,
     timestep: float | str,

@@ -53,11 +53,13 @@ def sweep(
         tally, key = carry
         key, noise_key, chance_key = jax.random.split(key, 3)
         k = block.electrons.shape[0]
-        more = jax.random.fold_in(chance_key, 1)
+        chances = lambda key, *shape: jax.random.uniform(key, shape, jnp.float64, 1e-300, 1.0)  # noqa: E731
+        more = dynamics.uniforms
         offers = Offers(
             jax.random.normal(noise_key, (k, count, dimension), jnp.float64),
-            jax.random.uniform(chance_key, (k, count), jnp.float64, 1e-300, 1.0),
-            jax.random.uniform(more, (k, count, dynamics.uniforms), jnp.float64, 1e-300, 1.0),
+            chances(chance_key, k, count),
+            # Not an array without numbers: cut over devices, it ends JAX 0.11 in a crash.
+            chances(jax.random.fold_in(chance_key, 1), k, count, more) if more else None,
         )
         walkers, this = over_walkers(moved, (psi, dynamics, block), walkers, offers)
         return (jax.tree.map(jnp.add, tally, this), key), walkers

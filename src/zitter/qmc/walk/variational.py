@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, keywords, loop
+from zitter import checks, loop
 from zitter.qmc import spread
 from zitter.qmc.energies import EnergyTerm, local_energies
 from zitter.qmc.estimators import Estimator, Prepared
@@ -50,7 +50,6 @@ class State(eqx.Module):
     drift: Any  # largest |Δ ln Ψ| ever found between updated and fresh determinants
 
 
-@keywords.checked
 def vmc(
     psi: Wavefunction,
     walkers: int = 256,

@@ -1,0 +1,122 @@
+"""What a run under a pulse comes to, as one number: an objective for `control`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zitter import checks, runtime
+from zitter.bases.base import Basis
+from zitter.fields import Field
+from zitter.hamiltonian import Hamiltonian
+from zitter.observables import Observable
+from zitter.propagators import Propagator
+from zitter.propagators.recommended import recommended
+from zitter.results import Solution
+from zitter.solve import evolve
+from zitter.terms import Model, discretize
+
+ONE_RECORD = 10**9  # steps between records: nothing is wanted but the end
+
+
+class AtEnd:
+    """pulse ↦ what ψ is worth when the pulse is over, having begun as `start`.
+
+        atom = [zt.Kinetic(), zt.Coulomb(Z=1)]
+        objective = zt.AtEnd(
+            lambda pulse: zt.Model([*atom, zt.LengthGauge(pulse)]), basis, start, target, dt=0.1
+        )
+        zt.control(objective, pulse)
+
+    `model` makes the model for a pulse. `target` is a state, whose population |⟨target|ψ⟩|² counts;
+    several states in front, whose populations are added; an observable that gives one number; or a
+    function of ψ in `jax.numpy`. The run takes `dt` and `propagator` as `zt.evolve` does.
+    """
+
+    def __init__(
+        self,
+        model: Callable[[Field], Model],
+        basis: Basis,
+        start: Any,
+        target: Any,
+        *,
+        dt: float | str,
+        propagator: Propagator | None = None,
+    ):
+        if not callable(model):
+            raise checks.InputError(
+                "model", "must be a function that makes a Model of a pulse, but is "
+                f"{checks.shown(model)}"
+            )  # fmt: skip
+        self.model, self.basis = model, checks.instance("basis", basis, Basis)
+        self.start = runtime.as_state(basis.checked(start))
+        self.target: Any = _target(basis, target)
+        self.dt = float(checks.positive("dt", dt, "time"))
+        self.propagator = propagator
+
+    def __call__(self, pulse: Field) -> jax.Array:
+        """The number, for pulses that may be traced."""
+        return self._worth(pulse, self.dt)
+
+    def solution(self, pulse: Field, **options: Any) -> Solution:
+        """The whole run; `options` are those of `zt.evolve`."""
+        return self._run(self._hamiltonian(pulse), pulse, self.dt, **options)
+
+    def step_error(self, pulse: Field) -> float:
+        """What the number is off by the step, by Richardson from a run with twice the step."""
+        H = self._hamiltonian(pulse)
+        method = self.propagator or recommended(H)
+        order = method.convergence_order(H)
+        change = float(self._worth(pulse, 2 * self.dt)) - float(self._worth(pulse, self.dt))
+        return abs(change) / (2**order - 1)
+
+    def _hamiltonian(self, pulse: Field) -> Hamiltonian:
+        return discretize(checks.instance("model", self.model(pulse), Model), self.basis)
+
+    def _worth(self, pulse: Field, dt: float) -> jax.Array:
+        H = self._hamiltonian(pulse)
+        psi = self._run(H, pulse, dt, save_every=ONE_RECORD).final
+        end = float(pulse.duration)
+        if isinstance(self.target, Observable):
+            value = self.target.evaluate(H, psi, end)
+            if np.size(value) != 1:
+                raise checks.InputError(
+                    "target",
+                    f"must give one number, but {self.target.name} gives {np.size(value)}; take a "
+                    "function of ψ",
+                )
+            return jnp.reshape(value, ())
+        if callable(self.target):
+            function: Any = self.target
+            return function(psi)
+        amplitudes = [self.basis.inner(state, psi) for state in self.target]
+        return jnp.sum(jnp.abs(jnp.stack(amplitudes)) ** 2)
+
+    def _run(self, H: Hamiltonian, pulse: Field, dt: float, **options: Any) -> Solution:
+        if checks.is_traced(pulse.duration):
+            raise checks.InputError(
+                "pulse", "must keep its duration, as the length of a run cannot be optimized"
+            )
+        return evolve(H, self.start, (0.0, float(pulse.duration)), dt, self.propagator, **options)
+
+
+def _target(basis: Basis, target: Any) -> Any:
+    if isinstance(target, Observable) or callable(target):
+        return target
+    try:
+        states = jnp.asarray(target)
+    except (TypeError, ValueError):
+        raise checks.InputError(
+            "target",
+            f"must be a state, an observable or a function of ψ, but is {checks.shown(target)}",
+        ) from None
+    states = states[None] if states.shape == basis.shape else states
+    if states.shape[1:] != basis.shape:
+        raise checks.InputError(
+            "target", f"must have the shape of the basis {basis.shape}, but has {states.shape}"
+        )
+    return states

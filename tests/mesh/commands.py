@@ -1,0 +1,69 @@
+"""Command lines with a mesh, on two devices: what they said, and what they wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import zitter as zt
+from zitter import cli
+
+CASE = """
+[basis]
+type = "Grid"
+shape = 31
+spacing = 0.4
+[model]
+terms = [{ type = "Kinetic", order = 4 }, { type = "Harmonic" }]
+[eigenstates]
+n = 2
+basis_check = false
+"""
+PACKET = (
+    CASE[: CASE.index("[eigenstates]")]
+    + """
+[initial]
+type = "WavePacket"
+[evolve]
+t = [0, 0.1]
+dt = 0.05
+step_check = false
+"""
+)
+SOLVER = "eigenstates.solver"
+
+
+def main(folder: str, names: list[str]) -> dict:
+    here = Path(folder)
+    (here / "levels.toml").write_text(CASE, encoding="utf-8")
+    (here / "packet.toml").write_text(PACKET, encoding="utf-8")
+    levels, packet = str(here / "levels.toml"), str(here / "packet.toml")
+    block = ["--mesh", "space=2", "--set"]
+    waves = [*block, f"{SOLVER}={{type='LOBPCG'}}", "--set", "model.terms.0.order='spectral'"]
+    commands = {
+        "walkers": ("run", levels, "--mesh", "walkers=2"),
+        "packet": ("run", packet, "--mesh", "batch=2"),
+        "batch": ("run", levels, "--mesh", "batch=2", "--dry-run"),
+        "waves": ("run", levels, *waves),
+        "direct": ("run", levels, "--mesh", "space=2"),
+        "one": ("run", levels),
+        "LOBPCG": ("run", levels, *block, f"{SOLVER}={{type='LOBPCG'}}"),
+        "ChebyshevFilter": ("run", levels, *block, f"{SOLVER}={{type='ChebyshevFilter'}}"),
+        "sweep": ("sweep", packet, "--over", "model.terms.1.frequency=1,2", "--mesh", "space=2"),
+    }
+    return {name: told(here, *commands[name]) for name in names}
+
+
+def told(here: Path, *arguments: str) -> dict:
+    out, said = here / "out", io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        code = cli.status([*arguments, "--quiet", "--out", str(out)])
+    found = {"status": code, "said": said.getvalue(), "written": out.exists()}
+    if out.exists():
+        result = zt.load(out)
+        if isinstance(result, zt.Eigenstates):
+            found["energies"] = result.energies.tolist()
+        found["info"] = {key: str(value) for key, value in result.info.items()}
+        out.rename(here / f"out-{len(list(here.iterdir()))}")
+    return found
