@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, files, io, locks, parts, processes, runtime, same_run
+from zitter.keywords import caller
 from zitter.remade import is_remade
 
 STATE, BEFORE = "state.h5", "state-before.h5"
@@ -181,7 +182,7 @@ class Checkpoint:
                 warnings.warn(
                     f"the last checkpoint is damaged ({problem.message}): the run goes on from the "
                     f"one before it, at step {done}",
-                    stacklevel=2,
+                    stacklevel=caller(),
                 )
             return found
         told = "" if problem is None else problem.message

@@ -17,6 +17,8 @@ from typing import Any
 
 import jax
 
+from zitter.keywords import caller
+
 VARIABLE = "XLA_FLAGS"
 ONE_ORDER = "--" + "xla_cpu_enable_concurrency_optimized_scheduler=false"
 SIMULATED = "xla_force_host_platform_device_count"
@@ -42,7 +44,7 @@ def keep_one_order() -> None:
         os.environ[VARIABLE] = added(ONE_ORDER)
 
 
-def warn_of_any_order(devices: list[Any], stacklevel: int) -> None:
+def warn_of_any_order(devices: list[Any]) -> None:
     """Where a mesh has several CPU devices of this process, and the flag came too late."""
     own = [d for d in devices if d.process_index == jax.process_index()]
     if len(own) > 1 and own[0].platform == "cpu" and ONE_ORDER not in os.environ.get(VARIABLE, ""):
@@ -50,7 +52,7 @@ def warn_of_any_order(devices: list[Any], stacklevel: int) -> None:
             f"{len(own)} CPU devices of one process may mix up what they send to one another, "
             f"unless {VARIABLE} contains {ONE_ORDER}; zt.configure sets it where it is called "
             "before anything else has used JAX",
-            stacklevel=stacklevel + 1,
+            stacklevel=caller(),
         )
 
 

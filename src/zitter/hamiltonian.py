@@ -19,6 +19,7 @@ import numpy as np
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis
+from zitter.keywords import caller
 from zitter.linalg.base import Operator, Unsupported, cast_reals
 from zitter.linalg.dense import Dense
 from zitter.linalg.sums import add
@@ -181,7 +182,7 @@ class Hamiltonian(eqx.Module):
             warnings.warn(
                 "H.static holds no potential, since all of it moves or changes with time; "
                 "H.at(t) freezes it at one time",
-                stacklevel=2,
+                stacklevel=caller(),
             )
         return Hamiltonian(self.basis, self.fixed, origin=self.origin.then(lambda H: H.static))
 

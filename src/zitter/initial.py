@@ -18,6 +18,7 @@ from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.hamiltonian import Driven, Hamiltonian
+from zitter.keywords import caller
 from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
 from zitter.solve.needs import Needs, of_solver
@@ -164,7 +165,7 @@ class WavePacket(InitialState):
                 f"{100 * beyond:.2g} % of the packet's momenta lie beyond what the spacing can "
                 "hold (|k| < π/spacing) and will move another way: take a smaller spacing or a "
                 "larger width",
-                stacklevel=2,
+                stacklevel=caller(),
             )
 
         def packet(*x):
@@ -272,7 +273,7 @@ def _told_of_core(valence: float, energy: float, shell: tuple[int, int]) -> dict
         f"the run starts in the core, {valence - energy:.4g} hartree below the valence shell "
         f"{_label(*shell)}, in a state that other electrons fill"
     )
-    warnings.warn(f'{text} (state = "valence" is the default)', stacklevel=3)
+    warnings.warn(f'{text} (state = "valence" is the default)', stacklevel=caller())
     return {"initial_in_core": text}
 
 

@@ -81,7 +81,7 @@ def configure(
     chosen = find_device(device)
     new = Settings(precision, chosen, make_mesh(mesh or {}, chosen), processes.hosts())
     if new.mesh is not None:
-        compiler_flags.warn_of_any_order(list(new.mesh.devices.flat), stacklevel=2)
+        compiler_flags.warn_of_any_order(list(new.mesh.devices.flat))
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])

@@ -37,6 +37,7 @@ from zitter.config.objects import Builder
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import InitialState, without_light
+from zitter.keywords import caller
 from zitter.linalg.base import Unsupported
 from zitter.results import Result, Solution
 from zitter.solve import needs
@@ -170,7 +171,7 @@ class Evolution(Physics):
         except io.UNREADABLE:
             # Only the checks of the step and of the norm look back to it.
             told = "the initial state in the checkpoint is damaged, and is computed again"
-            warnings.warn(told, stacklevel=2)
+            warnings.warn(told, stacklevel=caller())
             job.log(told)
             psi, known = self._start()
         job.begin()
@@ -272,7 +273,7 @@ class Evolution(Physics):
                         made[keys[-1]] = case._start()
                 with nullcontext() if about is None else about(i):
                     for one in said[keys[-1]]:
-                        warnings.warn(one.message, stacklevel=2)
+                        warnings.warn(one.message, stacklevel=caller())
         return every, [made[key] for key in keys]
 
     def _start(self) -> tuple[Any, dict[str, Any]]:

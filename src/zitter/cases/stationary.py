@@ -14,6 +14,7 @@ from zitter.config.document import Document
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
+from zitter.keywords import caller
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
 from zitter.solve import needs
@@ -73,7 +74,7 @@ class Stationary(Physics):
             warnings.warn(
                 f"{self.unused}, and the other devices idle: leave the mesh out, or take a solver "
                 "that it divides",
-                stacklevel=2,
+                stacklevel=caller(),
             )
         self.found = H, solver
 

@@ -13,6 +13,7 @@ from jaxtyping import Array
 
 from zitter import checks, units
 from zitter.fields import polarization as directions
+from zitter.keywords import caller
 
 # In atomic units, 3.5e22 W/cm²: beyond, a unit was more likely forgotten than meant.
 UNLIKELY_INTENSITY = 1e6
@@ -99,7 +100,7 @@ def warn_of_missing_unit(intensity: Any) -> None:
     warnings.warn(
         f"intensity = {given} is in atomic units, {units.to_w_per_cm2(float(intensity)):.2g} "
         f'W/cm^2; with its unit it would be "{given} W/cm^2"',
-        stacklevel=9,  # the line that makes the pulse
+        stacklevel=caller(),
     )
 
 

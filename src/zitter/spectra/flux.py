@@ -27,6 +27,7 @@ from zitter.bases.edges import ConvergenceWarning
 from zitter.fields import Field
 from zitter.fields.base import RESIDUAL_SHARE
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.results import Solution
 from zitter.spectra.after_run import (
     check_light_is_over,
@@ -213,7 +214,7 @@ def _check_end(end: float, pulse: Field, radius: float, slowest: float) -> None:
             f"the run ends at t = {end:.4g}, before electrons of {slowest:.3g} hartree have passed "
             f"{radius:g} bohr: run on to t = {needed:.4g}, or take higher energies",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=caller(),
         )
 
 

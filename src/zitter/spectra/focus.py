@@ -18,6 +18,7 @@ import numpy as np
 
 from zitter import checks
 from zitter.bases.edges import ConvergenceWarning
+from zitter.keywords import caller
 
 # Of the result: what a decade of intensities below the scan may add.
 BELOW_LIMIT = 0.02
@@ -58,7 +59,7 @@ def focal_average(
             f"{below / np.max(total):.2g} of the focal average; begin lower, or take "
             'target = "slice" for signals that fall more slowly than I^(3/2)',
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=caller(),
         )
     return total
 

@@ -43,7 +43,7 @@ def check_box(basis: Basis, pulse: Field, energy: float | str, after: float = 0.
             f"rmax = {rmax:g} bohr is too small: an electron of {units.to_ev(value):.3g} eV "
             f"travels {distance:.4g} bohr during the run",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=caller(),
         )
     return distance
 

@@ -18,6 +18,7 @@ from zitter import checks
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.linalg.bands import host_product, lapack_bands
 from zitter.spectra.photoelectron import PhotoelectronSpectrum
 from zitter.spectra.quality import channels_of, check_lmax
@@ -74,5 +75,5 @@ def _check_width(radial: RadialBSplines, energy: float, gamma: float, poles: int
             f"width = {gamma:.3g} is too small: at {energy:.3g} hartree the levels of the box are "
             f"{spacing:.2g} apart; take {needed:.2g} or more, a larger box, or amplitudes()",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=caller(),
         )

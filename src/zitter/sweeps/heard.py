@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from zitter.keywords import caller
 from zitter.sweeps.items import Item
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -44,7 +45,7 @@ class Heard:
                 whose += f"; the worst of {len(said)} among {self.total} items"
             elif len(said) > 1:
                 whose = f"{len(said)} of {self.total} items"
-            warnings.warn(f"{sentence} ({whose})", category, stacklevel=2)
+            warnings.warn(f"{sentence} ({whose})", category, stacklevel=caller())
         self._said = {}
 
 

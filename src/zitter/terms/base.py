@@ -20,6 +20,7 @@ from zitter.hamiltonian import (
     Origin,
     TimeDependent,
 )
+from zitter.keywords import caller
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.sums import add
 from zitter.terms import model_guards
@@ -130,5 +131,5 @@ def _warn_of_nonlocal(model: Model) -> None:
         warnings.warn(
             f"{nonlocal_terms[0]} depends on l, so that {light[0]} leaves a part of the light out "
             "(about 1 % of the dipoles): use LengthGauge",
-            stacklevel=3,
+            stacklevel=caller(),
         )

@@ -33,11 +33,11 @@ from zitter.fields import Field, FieldSum, SineSquared, polarization
 from zitter.fields.base import RESIDUAL_SHARE
 from zitter.fields.pulse import CarrierPulse
 from zitter.hamiltonian import Contribution, Driven, TimeDependent
+from zitter.keywords import caller
 from zitter.linalg.base import Operator, cast_reals
 from zitter.terms.base import Term
 
 Waves = Literal["plane", "retarded"]
-CALLER = 6  # frames from a check up to the caller of zitter.discretize, two of them equinox'
 
 
 class FewComponentsWarning(UserWarning):
@@ -99,7 +99,7 @@ class DiracLight(Term):
                 "populations and momenta taken there are shifted by it; take a pulse with "
                 "∫E dt = 0",
                 ResidualPotentialWarning,
-                stacklevel=CALLER,
+                stacklevel=caller(),
             )
         rmax, duration = light.reach, float(self.pulse.duration)
         reach = _reach(self.pulse, duration, light.c)
@@ -108,7 +108,7 @@ class DiracLight(Term):
                 f"rmax = {rmax:g} is smaller than the reach of the pulse: a free electron is "
                 f"carried up to {reach:.3g} bohr away; take a larger rmax",
                 SmallBoxWarning,
-                stacklevel=CALLER,
+                stacklevel=caller(),
             )
         frequency = _highest_frequency(self.pulse)
         if frequency is None:
@@ -121,7 +121,7 @@ class DiracLight(Term):
                 f"rmax = {rmax:g} is smaller than the path of the fastest electrons that one "
                 f"photon sets free during the pulse, {path:.3g} bohr: they come back from the wall",
                 SmallBoxWarning,
-                stacklevel=CALLER,
+                stacklevel=caller(),
             )
         # Components fall off beyond l = kr and are small from kr + 3 on; (2l + 1) j_l(x) is at most
         # xˡ/(2l − 1)!!, which ends sooner for slow light. 0 is the dipole approximation, by choice.
@@ -133,7 +133,7 @@ class DiracLight(Term):
                 f"lmax = {self.lmax} is too small for the {radius:.3g} bohr that electrons reach "
                 f"during the pulse: take lmax = {needed} or more (ωr/c + 3)",
                 FewComponentsWarning,
-                stacklevel=CALLER,
+                stacklevel=caller(),
             )
 
 

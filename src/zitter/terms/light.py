@@ -23,6 +23,7 @@ from zitter.fields import Field, FieldSum, polarization
 from zitter.fields.free_form import FreeForm
 from zitter.fields.pulse import CarrierPulse
 from zitter.hamiltonian import Contribution, Driven, Hamiltonian
+from zitter.keywords import caller
 from zitter.linalg.base import Operator
 from zitter.terms.base import Term, unsupported
 from zitter.terms.kinetic import ORDERS, Order
@@ -147,7 +148,7 @@ class LengthGauge(Term):
             warnings.warn(
                 "E(t)·r of LengthGauge jumps where a periodic basis closes on itself: use "
                 'VelocityGauge, or boundary = "zero"',
-                stacklevel=3,
+                stacklevel=caller(),
             )
         return [*_coupled(self, basis, basis.position)]
 

@@ -41,7 +41,6 @@ from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import Resolvents
 
 ELSEWHERE = 1.0  # rad of azimuth: any angle shows whether a function depends on it
-CALLER = 8  # frames from a check up to the caller of zitter.discretize
 FOCUS = 1e-9  # how well a nucleus must sit in its focus, relative to R
 
 
@@ -252,7 +251,7 @@ class ProlateSpheroidal(Basis):
                 )
         if not checks.is_traced(charges):
             largest = float(np.max(np.abs(charges)))
-            sizes.warn_of_coarse(largest, self.R, self.elements, self.nodes, self.eta, CALLER)
+            sizes.warn_of_coarse(largest, self.R, self.elements, self.nodes, self.eta)
 
     # Implicit steps.
 

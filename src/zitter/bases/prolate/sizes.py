@@ -16,6 +16,7 @@ from scipy.special import ive
 from zitter import checks
 from zitter.bases.bsplines import ExteriorScaling
 from zitter.bases.edges import ConvergenceWarning
+from zitter.keywords import caller
 
 NODES = 12  # in each element
 REACH = 80.0  # bohr of the box beyond the nuclei
@@ -82,9 +83,7 @@ def distance_of_turn(scaling: ExteriorScaling | None, R: float, rmax: float) -> 
     return scaling.radius - 0.5 * R
 
 
-def warn_of_coarse(
-    Z: float, R: float, elements: Sequence[float], nodes: int, eta: int, stacklevel: int
-) -> None:
+def warn_of_coarse(Z: float, R: float, elements: Sequence[float], nodes: int, eta: int) -> None:
     """Where e^{−Zr} around a nucleus outruns the polynomials of an element or of η.
 
     On an interval of length L the share of degree n and more is I_n(ZL/2)/I_0(ZL/2).
@@ -111,5 +110,5 @@ def warn_of_coarse(
             f"{nodes} nodes an element and eta = {eta} are too few for a nucleus of charge {Z:g}: "
             f"levels are wrong by more than their solver's error; take {' and '.join(advice)}",
             ConvergenceWarning,
-            stacklevel=stacklevel,
+            stacklevel=caller(),
         )

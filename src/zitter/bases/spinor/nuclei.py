@@ -19,6 +19,7 @@ from zitter.bases.spinor.kinetic_balance import (
     overlap_bands,
     potential_bands,
 )
+from zitter.keywords import caller
 from zitter.linalg.bands import host_dense, host_product, lapack_upper
 from zitter.linalg.base import total
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from zitter.bases.spinor.basis import SpinorBasis
 
 WORTH_A_WARNING = 1e-4  # relative error of 1s½
-CALLER = 8  # frames from a warning up to the caller of zitter.discretize
 
 
 class CoarseSplinesWarning(UserWarning):
@@ -76,7 +76,7 @@ def _warn_if_wrong(
             f"1s½ is wrong by {error:.1e} of itself; take more of them, or knots = "
             f'"exponential" with first = {1e-3 / Z:.1g} or below'
         )
-    warnings.warn(text, kind, stacklevel=CALLER)
+    warnings.warn(text, kind, stacklevel=caller())
 
 
 def ground_state_error(radial: RadialBSplines, c: float, Z: float) -> float:

@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 
 from zitter import checks, data_files
+from zitter.keywords import caller
 
 FROM_LIST = "__from_list__"  # how PySCF marks arrays of unequal lengths
 
@@ -93,12 +94,12 @@ def _of_object(source: Any) -> Tables:
     if getattr(source, "converged", True) is False:
         warnings.warn(
             f"{type(source).__name__} has not converged: its orbitals are used as they are",
-            stacklevel=4,
+            stacklevel=caller(),
         )
     if getattr(source, "with_x2c", None):
         warnings.warn(
             "the orbitals are those of X2C, but Monte Carlo has the nonrelativistic Hamiltonian",
-            stacklevel=4,
+            stacklevel=caller(),
         )
     names = ("mo_coeff", "mo_occ", "mo_energy", "kpts", "ci", "ncas", "ncore", "nelecas")
     found = {name: getattr(source, name, None) for name in names}

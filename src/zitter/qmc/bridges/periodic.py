@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.keywords import caller
 from zitter.qmc.bridges.calculation import Calculation, Filled, filled
 from zitter.qmc.bridges.folding import Folding, folded, is_real, translations, wrapped
 from zitter.qmc.bridges.real_orbitals import Bloch, Parts, real_parts
@@ -126,7 +127,7 @@ def _bloch(calculation: Calculation, listed: Sequence[Bloch | Parts], blips: Any
     else:
         made = to_blips(found, vectors, found.k, error=blips)
     if made.value_error > POOR:
-        warnings.warn(f"the grid of blips is coarse: {made.summary()}", stacklevel=5)
+        warnings.warn(f"the grid of blips is coarse: {made.summary()}", stacklevel=caller())
     return made.blips
 
 
@@ -161,6 +162,6 @@ def _warn_of_open_shells(
             warnings.warn(
                 f"degenerate orbitals at k = ({place}) are filled in part: Ψ depends on which of "
                 "them the file has; another twist would do",
-                stacklevel=2,
+                stacklevel=caller(),
             )
             return

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
+from zitter.keywords import caller
 from zitter.qmc.bridges.calculation import Calculation, Expansion, electrons
 from zitter.qmc.bridges.chkfiles import ActiveSpace, Tables
 from zitter.qmc.bridges.determinant_lists import kept
@@ -129,7 +130,7 @@ def _warn_of_valence_functions(
         warnings.warn(
             f"{symbol} has all its electrons, but s functions with exponents up to {max(here):g} "
             "only: they seem to be made for a pseudopotential that the orbitals do not have",
-            stacklevel=2,
+            stacklevel=caller(),
         )
 
 
