@@ -51,6 +51,7 @@ def problem(request):
 def test_orders(problem, name):
     H, psi, exact = problem
     method, order, steps = METHODS[name]
+    assert method.convergence_order(H) == order  # by which evolve's step check judges
     ends = [propagate(H, psi, method, (0.0, END), n) for n in steps]
     assert float(H.basis.norm(ends[-1])) == pytest.approx(1.0, abs=1e-10)
     errors = [float(H.basis.norm(end - exact)) for end in ends]

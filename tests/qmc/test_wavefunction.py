@@ -40,6 +40,16 @@ def oracle(psi, r):
     )
 
 
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="names of LAPACK's routines")
+def test_matrices_are_factorized_once_for_determinant_and_inverse(any_psi):
+    """Twice would cost as much again, and two batches at a time can stop a CPU for good
+    (`linalg.resolvents.factors_at`)."""
+    r = any_psi.system.start(KEY, 3)
+    program = jax.jit(lambda r: jax.vmap(any_psi.start)(r)).lower(r).compile().as_text()
+    assert program is not None
+    assert program.count("getrf_ffi") == 1
+
+
 def test_kinetic_energy_by_closed_forms(any_psi):
     r = any_psi.system.start(KEY, 3)
     kinetic = float(local_energies(any_psi, begin(any_psi, r))["kinetic"][0])

@@ -70,6 +70,9 @@ class AngularSplit(Propagator):
     def any_step(self):
         return True
 
+    def convergence_order(self, H):
+        return 2 if H.time_dependent else self.radial_order
+
     @property
     def narrows(self):
         return self.split is not None and self.split.narrows

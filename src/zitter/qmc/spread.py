@@ -3,8 +3,9 @@
 The axis `walkers` cuts the walkers of every twist, `twists` cuts the twists, and each device works
 on its own. Random numbers are made for all walkers at once, and the compiler cuts what makes them:
 walker number i has the same ones on any number of devices. What is summed over walkers is summed
-without regard to order (`exact_sum`). So a run has the same bits on any number of devices, from
-three walkers on each of them on: of one or two the compiler groups the arithmetic otherwise.
+without regard to order (`exact_sum`). So walkers move by the same bits on any number of devices,
+from three on each of them on. Energies agree to rounding: the compiler groups the sum over the
+electrons of one walker by the number of walkers beside it.
 """
 
 from __future__ import annotations
