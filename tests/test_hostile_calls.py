@@ -105,6 +105,8 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
             "resume: must go with the checkpoint to resume, but checkpoint is None",
         ),
         (lambda H: zt.qmc.vmc(gas(), resume=True), "resume: must go with the checkpoint"),
+        (lambda H: zt.qmc.optimize(gas(), resume=True), "resume: must go with the checkpoint"),
+        (lambda H: zt.eigenstates(H, resume=True), "resume: must go with the checkpoint"),
         (
             lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, checkpoint=7),
             "checkpoint: must be a text or path, but is 7",

@@ -71,11 +71,11 @@ def control(
     iterations = checks.integer("iterations", iterations, 1)
     tol = float(checks.non_negative("tol", tol))
     every = float(checks.non_negative("checkpoint_every", checkpoint_every))
-    rounds = Rounds()
+    rounds, goes_on = Rounds(), checks.resume(resume, checkpoint)
     if checkpoint is not None:
         mark = same_run.fingerprint(pulse, varied.names, varied.limit, box, _marks(objective))
         kept = loop.Checkpoint(Path(checkpoint), every, mark)
-        rounds = Rounds(kept, checks.boolean("resume", resume))
+        rounds = Rounds(kept, goes_on)
     started = time.perf_counter()
     with rounds.running():
         search = _Search(objective, varied, rounds, goal, bool(progress))

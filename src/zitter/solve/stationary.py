@@ -50,7 +50,7 @@ def eigenstates(
     started = time.perf_counter()
     spread = H.divided() if solver.divides else H
     every = float(checks.non_negative("checkpoint_every", checkpoint_every))
-    resume = checks.boolean("resume", resume)
+    resume = checks.resume(resume, checkpoint)
     if checkpoint is None or not solver.keeps_rounds:
         energies, states, info = solver.solve(spread, n)
     else:

@@ -81,12 +81,12 @@ def optimize(
     """
     method = LinearMethod() if method is None else method
     check_options(psi, method, walkers, draws, stride, seed, checkpoint_every)
-    rounds = Rounds()
+    rounds, goes_on = Rounds(), checks.resume(resume, checkpoint)
     if checkpoint is not None:
         unlimited = same_run.regardless(method, "iterations")
         same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
         kept = loop.Checkpoint(Path(checkpoint), float(checkpoint_every), same)
-        rounds = Rounds(kept, checks.boolean("resume", resume))
+        rounds = Rounds(kept, goes_on)
     source = Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
         return _optimized(psi, method, source, rounds)
