@@ -15,8 +15,9 @@ TEST_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.cache/jax" OPENBLAS_NUM_THREAD
 ON_CPU := JAX_PLATFORMS=$${JAX_PLATFORMS:-cpu}
 # More than half of the fast tests' time is compiling: they do it without the passes that make
 # programs fast, and with the emitter that takes half the time of the usual one for small programs.
-# `make test-all` compiles as for users.
-QUICK := JAX_DISABLE_MOST_OPTIMIZATIONS=true XLA_FLAGS="$$XLA_FLAGS --xla_cpu_use_fusion_emitters=false"
+# One part of a program at a time: two workers use both cores already. `make test-all` compiles as
+# for users.
+QUICK := JAX_DISABLE_MOST_OPTIMIZATIONS=true XLA_FLAGS="$$XLA_FLAGS --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 PYTEST := $(BIN)/python -m pytest
 # Tests of one file stay with one worker, so that what they share is made and compiled once.
 SPREAD := -n $(WORKERS) --dist loadfile

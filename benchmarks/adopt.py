@@ -3,7 +3,7 @@
 The digest of the program files decides, not what anybody says: the newest commit with just those
 files is written into the record, and a record of files that no commit holds is refused.
 
-    python benchmarks/adopt.py FILE … [--to benchmarks/results]
+    python benchmarks/adopt.py FILE … [--to benchmarks/results] [--back 200]
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 from records import REPOSITORY, SOURCES, digest_of_commit, written
 
 
-def commits_with(sources: set[str]) -> dict[str, str]:
-    """digest -> newest commit of this branch whose program files have it."""
-    git = ["git", "-C", str(REPOSITORY), "log", "--format=%H", "--", *SOURCES]
+def commits_with(sources: set[str], back: int) -> dict[str, str]:
+    """digest -> newest commit of this branch whose program files have it, of so many that changed
+    any of them."""
+    git = ["git", "-C", str(REPOSITORY), "log", f"-{back}", "--format=%H", "--", *SOURCES]
     found: dict[str, str] = {}
     for commit in subprocess.run(git, capture_output=True, text=True, check=True).stdout.split():
         if found.keys() >= sources:
@@ -32,9 +33,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--to", type=Path, default=REPOSITORY / "benchmarks" / "results")
+    parser.add_argument("--back", type=int, default=200, help="so many commits are looked at")
     chosen = parser.parse_args()
     records = {file: json.loads(file.read_text(encoding="utf-8")) for file in chosen.files}
-    commits = commits_with({found["source"] for found in records.values()})
+    commits = commits_with({found["source"] for found in records.values()}, chosen.back)
     homeless = [str(file) for file, found in records.items() if found["source"] not in commits]
     if homeless:
         print(f"error: no commit has the program files of {', '.join(homeless)}", file=sys.stderr)

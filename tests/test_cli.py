@@ -401,6 +401,7 @@ def undisturbed(tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [

@@ -1,6 +1,7 @@
 """`configure(precision="single")` gives single-precision states, and runs that stay there."""
 
 import jax.numpy as jnp
+import pytest
 
 import zitter as zt
 
@@ -20,6 +21,7 @@ def test_eigenstates_come_in_the_precision_asked_for():
     assert abs(ground.energies[0] - 0.5) < 1e-12
 
 
+@pytest.mark.slow
 def test_implicit_steps_around_two_nuclei_stay_in_single_precision():
     """What separates is found in double; steps with it once mixed both precisions and failed."""
     pulse = zt.SineSquared(amplitude=0.05, frequency=0.5, cycles=1)

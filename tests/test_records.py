@@ -174,6 +174,7 @@ def test_a_record_of_a_bare_copy_is_given_the_commit_that_ran(tmp_path, monkeypa
     for name, source in {"of_git": records.digest_of_commit(named), "other": 64 * "0"}.items():
         records.written(made | {"source": source}, tmp_path / f"{name}.json")
     words = ["adopt.py", str(tmp_path / "of_git.json"), "--to", str(tmp_path / "home")]
+    words += ["--back", "2"]
     monkeypatch.setattr(sys, "argv", words)
     assert adopt.main() == 0
     found = loaded(tmp_path / "home" / "of_git.json")

@@ -84,6 +84,7 @@ def test_memory_grows_with_the_root():
     assert much < 1e6 < 5 * 500 * 10000
 
 
+@pytest.mark.slow
 def test_records_on_the_way_change_neither_memory_nor_slope():
     whole, slope = memory_of_gradient(3000)
     often, same = memory_of_gradient(3000, save_every=3)

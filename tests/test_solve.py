@@ -13,12 +13,8 @@ import pytest
 
 import systems
 import zitter as zt
+from marks import slow
 from systems.levels import SIGMA_X
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
-
 
 # evolve: records, times, states
 
@@ -177,6 +173,7 @@ TARGET = {
     "cos-sin": zt.MatrixExponential(zt.CosSin(14)),
     "paterson-stockmeyer": zt.MatrixExponential(zt.PatersonStockmeyer(degree=6, powers=3)),
 }
+FEW = ("taylor", "lanczos", "cos-sin")
 
 
 def excited(amplitude, propagator, dt=0.05):
@@ -189,7 +186,7 @@ def excited(amplitude, propagator, dt=0.05):
     return jnp.abs(final[1]) ** 2
 
 
-@pytest.mark.parametrize("name", [slow(n) if n in ("lanczos-cf4", "rkf45") else n for n in TARGET])
+@pytest.mark.parametrize("name", [n if n in FEW else slow(n) for n in TARGET])
 def test_gradient_of_a_population_in_the_pulse_amplitude(name):
     """Central difference of step 1e-4: its own error is 1e-9 relative. Also where the Krylov space
     is exhausted, so that noise must not be normalized."""

@@ -73,6 +73,7 @@ def test_energies_converge_with_twice_the_degree(degree):
     assert 2 * degree - 1.0 < order < 2 * degree + 1.5
 
 
+@pytest.mark.slow
 def test_exterior_scaling_leaves_bound_states_alone():
     scaling = zt.ExteriorScaling(15.0, 0.5)
     radial = zt.RadialBSplines(70, 7, 40.0, "graded", first=0.3, scaling=scaling)

@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg
 
 import zitter as zt
+from marks import slow
 from zitter.bases.spherical import turns
 from zitter.bases.spherical.split import angular_split
 from zitter.linalg.cos_sin import cos_sin
@@ -64,7 +65,7 @@ def some_state(basis):
     return jnp.asarray(psi / np.linalg.norm(psi))
 
 
-@pytest.mark.parametrize("batches", [1, 3])
+@pytest.mark.parametrize("batches", [slow(1), 3])
 @pytest.mark.parametrize("case", LIGHT.values(), ids=LIGHT)
 def test_the_kick_is_the_exponential_of_the_truncated_light(case, batches):
     basis, directions, angles = case
@@ -76,7 +77,7 @@ def test_the_kick_is_the_exponential_of_the_truncated_light(case, batches):
 
 
 @pytest.mark.parametrize("angles", [(0.3, -0.2, 0.25), (1e-9, 0.0, 2e-9), (0.0, 0.0, 0.0)])
-@pytest.mark.parametrize("name", ["z, all m", "xy plane", "a plane", "space"])
+@pytest.mark.parametrize("name", [slow("z, all m"), "xy plane", slow("a plane"), "space"])
 def test_the_derivative_of_a_kick_is_exact_and_finite_without_light(name, angles):
     basis, directions, _ = LIGHT[name]
     split, lights = made(basis, directions)
@@ -113,6 +114,7 @@ def test_cosine_and_sine():
     np.testing.assert_allclose(slopes, -np.sin(x), atol=3e-16)
 
 
+@pytest.mark.slow
 def test_only_channels_that_are_reached_are_stepped():
     psi = np.zeros(ALL.shape, complex)
     psi[ALL.row(0, 0)] = 1.0

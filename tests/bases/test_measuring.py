@@ -36,6 +36,7 @@ def test_periodic_grid_goes_around():
     np.testing.assert_allclose(grid.evaluate(psi, x, 0, 0), np.exp(2j * x), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_hydrogen_at_places():
     basis = zt.SphericalBasis(RADIAL, 2, m="all")
     s, p = (RADIAL.project(f) for f in (lambda r: 2 * r * np.exp(-r), lambda r: r**2 * np.exp(-r)))

@@ -50,6 +50,7 @@ def runs():
     }
 
 
+@pytest.mark.slow
 def test_a_run_gives_every_record_of_the_grid(runs):
     own, grid = runs[OWN].observables, runs[GRID].observables
     # Where the absorber is cut depends on the spacing: slow electrons come back a little

@@ -74,6 +74,7 @@ class TestGradients:
         pulse = zt.FreeForm([[0.02, 0.03], [0.01, -0.04]], band=(0.2, 0.3), duration=30.0)
         self.judged(objective, pulse)
 
+    @pytest.mark.slow
     def test_of_hydrogen_in_three_dimensions(self):
         basis = zt.SphericalBasis(zt.RadialBSplines(18, 7, 20.0, "graded", first=0.6), 2)
         atom = [zt.Kinetic(), zt.Coulomb(Z=1), zt.ComplexAbsorber(8.0)]
@@ -85,6 +86,7 @@ class TestGradients:
         pulse = zt.FreeForm([[0.03], [0.02]], band=(0.3, 0.4), duration=20.0)
         self.judged(objective, pulse)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("strength", [1.0, 0.0])
     def test_of_light_that_turns(self, strength):
         """Towards a superposition of 1s and 2p₊, which has a slope without any field as well."""
@@ -133,6 +135,7 @@ def test_two_levels_are_inverted():
     assert isinstance(found.pulse, zt.FreeForm) and found.pulse.band == free().band
 
 
+@pytest.mark.slow
 def test_a_carrier_pulse_finds_its_area():
     """Only the amplitude may change: on resonance ∫E₀ sin² dt = E₀T/2 is to be π."""
     found = zt.control(inversion(), guess(), parameters=["carrier.amplitude"], tol=1e-12)
@@ -141,6 +144,7 @@ def test_a_carrier_pulse_finds_its_area():
     assert found.info["parameters"] == 1
 
 
+@pytest.mark.slow
 def test_fluence_is_held():
     given = float(zt.fluence(free()))
     found = zt.control(inversion(), free(), fluence=1.2 * given, iterations=12)
@@ -175,6 +179,7 @@ def test_never_worse_than_it_began():
     np.testing.assert_array_equal(found.pulse.coefficients, free().coefficients)
 
 
+@pytest.mark.slow
 def test_sums_of_pulses_and_several_targets():
     both = free((0.25, 0.35)) + zt.FreeForm([[1e-3], [0.0]], band=(0.5, 0.6), duration=LENGTH)
     assert both.free == ("fields.0.coefficients", "fields.1.coefficients")

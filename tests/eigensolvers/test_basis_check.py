@@ -7,10 +7,12 @@ import pytest
 import scipy.special
 
 import zitter as zt
+from marks import slow
 from systems import hydrogen
 from systems.stationary import MAKERS
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_stated_errors_cover_true_ones_and_are_no_empty_words():
     """A short form of benchmarks/energy_errors.py: wells on a line, good and poor grids."""
@@ -37,6 +39,7 @@ def test_a_potential_with_a_kink(n, h):
     assert np.all(stated > true) and stated[0] < 3 * true[0]
 
 
+@pytest.mark.slow
 def test_hydrogen_in_the_plane_at_a_poor_spacing():
     """−1/r on 64² points 0.4 bohr apart once stated 0.39 beside an error of 0.81."""
     model, grid = zt.Model([zt.Kinetic(), zt.Coulomb(1.0)]), zt.Grid((64, 64), 0.4)
@@ -59,7 +62,7 @@ def test_nuclei_that_share_their_cores(R, h):
     assert abs(eig.energies[0] - level) < eig.info["energy_errors"][0] < 0.05
 
 
-@pytest.mark.parametrize("n", [16, 24])
+@pytest.mark.parametrize("n", [16, slow(24)])
 def test_splines_of_hydrogen(n):
     """1s, 2p and 2s on few splines: the error falls by orders, and is covered each time."""
     basis = zt.SphericalBasis(zt.RadialBSplines(n, 7, 40.0, "graded", first=0.5), 1)
@@ -71,6 +74,7 @@ def test_splines_of_hydrogen(n):
     assert np.all(true <= stated) and stated.max() < 5e-2
 
 
+@pytest.mark.slow
 def test_a_stark_resonance():
     """Hydrogen at F = 0.06 on a poor basis: splines, rmax, angle and lmax each have their say."""
     scaling = zt.ExteriorScaling(12.0, 0.5)

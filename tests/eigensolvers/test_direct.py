@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 
 import zitter as zt
+from marks import slow
 
 
 @pytest.mark.parametrize("order", [2, 4, 6, 8])
@@ -74,8 +75,8 @@ def moving():
         (lambda: well(6, 10, 11, boundary="periodic"), 5, 4.1),
         (lambda: well("spectral", 11, 10), 3, 5.1),
         (moving, 4, 5.0),
-        (hydrogen, 6, -0.05),
-        (stark, 4, -0.12),
+        slow(hydrogen, 6, -0.05),
+        slow(stark, 4, -0.12),
     ],
     ids=["line", "singular", "degenerate", "periodic", "spectral", "complex", "hydrogen", "stark"],
 )

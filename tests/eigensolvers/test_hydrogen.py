@@ -50,6 +50,7 @@ def test_dipole_and_polarizabilities():
     assert np.sum(2 * gaps * dipoles**2) == pytest.approx(1.0, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", [0.06, pytest.param(0.08, marks=pytest.mark.slow)])
 def test_static_field_rates(field):
     scaling = zt.ExteriorScaling(25.0, 0.5)
@@ -65,6 +66,7 @@ def test_static_field_rates(field):
     assert found.residuals[0] < 1e-12
 
 
+@pytest.mark.slow
 def test_stark_shift_without_scaling():
     # E = −1/2 − αF²/2 − γF⁴/24, γ = 1333.125: dense generalized eigenvalues of coupled channels.
     field = 2e-3

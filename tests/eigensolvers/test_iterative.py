@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from marks import slow
 
 # Small boxes compile and solve fast; that their walls are felt does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
@@ -48,8 +49,8 @@ def deep():
 
 @pytest.mark.parametrize(
     "solver",
-    [zt.ChebyshevFilter(tol=1e-7), zt.ChebyshevFilter(tol=1e-7, degree=300)]
-    + [zt.ImaginaryTime(tol=1e-4), zt.LOBPCG()],
+    [zt.ChebyshevFilter(tol=1e-7), slow(zt.ChebyshevFilter(tol=1e-7, degree=300))]
+    + [slow(zt.ImaginaryTime(tol=1e-4)), zt.LOBPCG()],
     ids=["chebyshev", "high degree", "imaginary time", "lobpcg"],
 )
 def test_a_level_far_below_the_others_does_not_drown_them(solver, deep):

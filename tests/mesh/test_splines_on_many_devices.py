@@ -14,6 +14,7 @@ def check_bits(rows: list[dict]) -> None:
         assert set(row["errors"].values()) == {0.0}, row
 
 
+@pytest.mark.slow
 def test_products_on_three_devices():
     """Seven channels are 3, 3 and 1."""
     check_bits(devices.run("spherical_runs", 3, "products", [[6, 0]], [3]))

@@ -29,6 +29,7 @@ def slope(values, times):
     return np.gradient(values, times, edge_order=2)[2:-2]
 
 
+@pytest.mark.slow
 def test_ehrenfest(run):
     z, p = run.observables["position"][:, 2], run.observables["momentum"][:, 2]
     force = run.observables["acceleration"][:, 2] - np.asarray(PULSE.electric_field(run.times))

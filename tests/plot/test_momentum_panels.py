@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from marks import slow
 from zitter import plot
 from zitter.plot.momenta import momenta, plane_of
 from zitter.spectra import angular_spectrum
@@ -34,8 +35,8 @@ def labels(figure):
     ("light", "m", "axes"),
     [
         (pulse(polarization="x", ellipticity=1.0), "all", ("x", "y")),
-        (pulse(polarization="y"), "all", ("y", "x")),
-        (pulse(), 0, ("z", r"\perp")),
+        slow(pulse(polarization="y"), "all", ("y", "x")),
+        slow(pulse(), 0, ("z", r"\perp")),
     ],
     ids=["circular", "along y", "along z"],
 )

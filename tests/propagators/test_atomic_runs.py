@@ -11,6 +11,7 @@ import scipy.linalg
 from scipy.special import spherical_jn
 
 import zitter as zt
+from marks import slow
 from systems import propagate
 from zitter import cases, config, solve
 from zitter.spectra.directions import harmonics
@@ -37,10 +38,6 @@ def ionization(basis, *absorbers):
     psi = psi.at[0].set(basis.radial.project(lambda r: 2 * r * np.exp(-r)))
     run = zt.evolve(H, psi, (0.0, 60.0), 0.1, zt.CrankNicolson(1e-10), [zt.Ionization(15.0)], 50)
     return np.asarray(run.observables["ionization"])
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg
 
 import zitter as zt
+from marks import slow
 from zitter.linalg.dense import Dense
 from zitter.propagators.base import ErrorSum
 
@@ -26,7 +27,7 @@ LIGHT = matrix(True)
 FINAL = RANDOM.standard_normal(SIZE) + 1j * RANDOM.standard_normal(SIZE)
 
 
-@pytest.mark.parametrize("states", [1, 2])
+@pytest.mark.parametrize("states", [1, slow(2)])
 @pytest.mark.parametrize("absorbs", [False, True])
 def test_of_states_that_stay_what_they_are(states, absorbs):
     """ψ of one or two eigenstates of O: a change of O leads out of their space."""
@@ -51,6 +52,7 @@ def test_of_states_that_stay_what_they_are(states, absorbs):
     assert complex(amplitude(0.0)) == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_of_a_run_that_begins_in_an_eigenstate_without_light():
     """dt‖H‖ is 8 here: what is unstable grows by orders of magnitude in 40 steps."""
     atom = [zt.Kinetic(), zt.SoftCoulomb(Z=1, softening=2.0)]

@@ -39,6 +39,7 @@ def populations(basis, psi):
     return dict(zip(basis.channels, rows, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::zitter.spectra.ConvergenceWarning")
 def test_linear_light_along_any_direction():
     along_z = zt.SphericalBasis(RADIAL, 4)
@@ -120,6 +121,7 @@ def test_circular_light_raises_l_and_m_together():
             assert population < 1e-4 * found[1, sense], (l, m)
 
 
+@pytest.mark.slow
 def test_gradients_where_the_field_is_zero():
     """⟨x⟩ and ⟨y⟩ are linear in a weak field: their derivatives at zero are those ratios."""
     basis = zt.SphericalBasis(zt.RadialBSplines(16, 5, 12.0), 2, m="all")
@@ -138,6 +140,7 @@ def test_gradients_where_the_field_is_zero():
     assert float(slope(0.3)) == pytest.approx(float(differences), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_potentials_that_differ_in_m_keep_their_axes():
     """B·L of a magnetic field along z, as numbers for each channel: m is not free to be turned."""
     H = driven(polarization="x", amplitude=0.05)

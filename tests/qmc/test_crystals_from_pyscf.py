@@ -119,6 +119,7 @@ def test_a_coarse_grid_of_blips_is_told():
         zt.qmc.from_pyscf(chkfile("hydrogen-2"), blips=(6, 8, 8))
 
 
+@pytest.mark.slow
 def test_slabs_that_reach_their_image_have_no_blips():
     tables = chkfiles.tables(ORBITALS / "bn.chk")
     slab = pyscf_records.calculation(tables, 1e-4)

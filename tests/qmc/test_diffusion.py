@@ -49,6 +49,7 @@ def agreement(name: str, seeds: int, walkers: int, blocks: int):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param("harmonic trap", marks=pytest.mark.slow), "hydrogen"]
 )

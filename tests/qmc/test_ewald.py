@@ -117,6 +117,7 @@ def test_one_particle_move(lattice):
     np.testing.assert_allclose(rho, structure(ewald, after), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_single_precision_energy():
     cell = Cell.of_volume("sc", 54 * 4 * np.pi / 3)
     r = jnp.asarray(np.random.default_rng(2).uniform(0, 6, (3, 54)))

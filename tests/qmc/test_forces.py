@@ -11,6 +11,7 @@ from pyscf_files import NUMBERS, chkfile
 from walker_programs import scattered
 
 import zitter as zt
+from marks import slow
 from zitter import checks
 from zitter.plot.montecarlo import estimator
 from zitter.qmc import (
@@ -74,7 +75,7 @@ def along(psi, forces, r, shift):
     return jax.vmap(one)(r)
 
 
-@pytest.mark.parametrize("make", [correlated, lithium])
+@pytest.mark.parametrize("make", [slow(correlated), lithium])
 def test_derivatives_are_those_of_differences(make):
     """Every direction, with the whole Jastrow factor and, for lithium, the nonlocal energy."""
     psi = scattered(make(), 0.05)

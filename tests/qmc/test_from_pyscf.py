@@ -60,6 +60,7 @@ def test_systems_have_the_electrons_and_nuclei():
     assert psi.system.nuclei.bare.all()
 
 
+@pytest.mark.slow
 def test_orbitals_of_two_spins_in_a_nonlocal_potential():
     """Unrestricted orbitals: electrons of both spins are mapped over, each with its own set."""
     out = zt.qmc.vmc(zt.qmc.from_pyscf(chkfile("carbon-uhf")), walkers=128, blocks=60, seed=1)

@@ -193,6 +193,7 @@ def test_parameters_of_the_user_are_not_touched(case, tmp_path, capsys):
     assert (out / "jastrow.h5").read_bytes() != precious
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_numbers(case, tmp_path, capsys):
     arguments = ["run", str(case), "--out", str(tmp_path / "killed"), "--checkpoint-every", "0"]
     code = "from zitter import cli; cli.main()"

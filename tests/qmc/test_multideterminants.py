@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from walker_programs import answers, begin, local_energies, scattered
 
+from marks import slow
 from zitter import checks
 from zitter.qmc import (
     Determinants,
@@ -121,9 +122,8 @@ CASES = {
 }
 
 
-# Real and complex, one set and two; the others differ in the number of orbitals.
-FAST = "4 + 2 of 7, a set for each spin", "3 + 1 of 5, complex"
-EACH = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in CASES]
+# Complex, and of unlike spins; the others are real, have two sets, or more orbitals.
+EACH = [name if name == "3 + 1 of 5, complex" else slow(name) for name in CASES]
 
 
 @pytest.fixture(scope="module", params=EACH)

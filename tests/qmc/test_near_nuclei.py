@@ -110,6 +110,7 @@ def test_steps_of_many_widths_together_are_steps_in_turn(monkeypatch):
     np.testing.assert_allclose(one[0].log, other[0].log, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_electrons_of_the_core_move():
     """Steps of one width for core and valence keep beryllium's kinetic energy for 80 sweeps."""
     psi = from_pyscf(chkfile("beryllium"), cusp=False)

@@ -97,6 +97,7 @@ def test_stochastic_reconfiguration_goes_downhill(psi, data):
         assert (found - np.asarray(psi.parameters)) @ gradient < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

@@ -65,6 +65,7 @@ def run_hartree_fock(system, rs, walkers, blocks, **options):
     return out, t / rs**2 + x / rs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "blocks"),
     [(("sc", 3, 14), 80), pytest.param(("square", 2, 10), 160, marks=pytest.mark.slow)],

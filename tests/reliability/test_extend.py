@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from marks import slow
 from reliability.disks import Killed, Killing, Watched, put
 from reliability.runs import Run, same
 
@@ -16,7 +17,7 @@ FARTHER = {
 }
 
 
-@pytest.mark.parametrize("kind", FARTHER)
+@pytest.mark.parametrize("kind", [slow(k) if k in ("optimize", "dmc") else k for k in FARTHER])
 def test_a_run_is_extended(kind, tmp_path, capsys):
     run, farther = Run(kind, tmp_path / "run"), ("--set", FARTHER[kind])
     if kind == "eigenstates":  # one that gave up is not finished

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from marks import slow
 from reliability.disks import Failing, Watched, put
 from reliability.runs import CASES, Run, same
 
+RARE = ("eigenstates", "optimize", "dmc", "sweep")  # in the fast tests: evolve and vmc
 
-@pytest.fixture(scope="module", params=CASES)
+
+@pytest.fixture(scope="module", params=[slow(kind) if kind in RARE else kind for kind in CASES])
 def whole(request, tmp_path_factory):
     """(a kind of run, its numbers)."""
     run = Run(request.param, tmp_path_factory.mktemp(request.param))

@@ -91,6 +91,7 @@ def circular_run(observables):
     return zt.evolve(H, ground, (0.0, 10.0), 0.1, zt.AngularSplit(), observables, save_every=10)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lmax")
 def test_density_in_a_plane(tmp_path):
     run = circular_run([zt.Norm(), zt.Density(every=5, plane="xy", extent=12.0, points=25)])

@@ -63,6 +63,7 @@ def test_dichroism_of_2p():
     assert minus[2, 0] + minus[0, 0] > (1 - 1e-4) * sum(minus.values())
 
 
+@pytest.mark.slow
 def test_one_photon_from_1s():
     A0 = 1e-3
     radial = zt.RadialBSplines(75, 7, 90.0, "graded", first=0.4, grading=6.0)

@@ -141,6 +141,7 @@ def test_one_weak_photon_is_the_photoeffect():
     assert stronger.probability / found.probability == pytest.approx(4, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_distribution_keeps_its_moments():
     """∫dP/dp_z, ∫dP/dE and ∫dP/d(cos θ) are one number; the mean of p_z is that of dP/dp_z."""
     light = pulse(amplitude=200.0, cycles=6)
