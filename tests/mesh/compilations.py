@@ -11,7 +11,7 @@ import numpy as np
 
 import zitter as zt
 
-FINISHED = "Finished XLA compilation of jit(segment)"
+FINISHED = "Finished XLA compilation of jit(_carried)"  # of zitter.segments
 
 
 def main() -> dict[str, int]:
