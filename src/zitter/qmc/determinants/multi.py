@@ -39,6 +39,7 @@ from zitter.qmc.determinants.base import Antisymmetric, Derivatives, Proposal, S
 from zitter.qmc.determinants.blocks import block_of
 from zitter.qmc.determinants.excitations import Excitations
 from zitter.qmc.determinants.expansion import Determinants
+from zitter.qmc.determinants.factorized import inverse_and_determinant
 from zitter.qmc.determinants.multi_samples import kept_sample, recalled
 from zitter.qmc.determinants.spin_orbitals import SpinOrbitals, contracted
 from zitter.qmc.orbitals import Orbitals
@@ -152,8 +153,7 @@ class MultiSlater(Antisymmetric):
             padded = jnp.eye(n, rows.shape[1], dtype=own)
             parts.append(padded.at[: rows.shape[0]].set(rows.astype(own)))
         tables = jnp.stack(parts)
-        phase, log = jnp.linalg.slogdet(tables[..., :n])
-        inverse = jnp.linalg.inv(tables[..., :n])
+        inverse, phase, log = inverse_and_determinant(tables[..., :n])
         X = jnp.concatenate([inverse, inverse @ tables[..., n:]], axis=-1)
         return X, jnp.prod(phase), jnp.sum(log)
 

@@ -44,6 +44,7 @@ from zitter.qmc.determinants.blocks import (
     schedule,
 )
 from zitter.qmc.determinants.elimination import decide, replace_row
+from zitter.qmc.determinants.factorized import inverse_and_determinant
 from zitter.qmc.determinants.spin_orbitals import SpinOrbitals, contracted
 from zitter.qmc.orbitals import Orbitals
 from zitter.qmc.wavefunction import Block
@@ -147,9 +148,8 @@ class Slater(Antisymmetric):
         return jnp.stack(parts)
 
     def start(self, r, dtype):
-        matrix = self.matrix(r, dtype)
-        phase, log = jnp.linalg.slogdet(matrix)
-        return Started(jnp.linalg.inv(matrix), jnp.prod(phase), jnp.sum(log))
+        inverse, phase, log = inverse_and_determinant(self.matrix(r, dtype))
+        return Started(inverse, jnp.prod(phase), jnp.sum(log))
 
     def derivatives(self, r, memory, dtype):
         tables = self.orbitals.of_electrons(
