@@ -1,10 +1,10 @@
 """What would 8, 64 and 2048 GPUs give? A prediction from shapes, nothing is run.
 
 A step takes T₁·padding/D + messages·latency + bytes/bandwidth, with no overlap of the three. T₁ is
-measured on one H200 (records in benchmarks/results), messages and bytes are those that the tests
-hold against compiled programs (docs/scaling.md). Links, one direction, peak figures: NVLink 4
-450 GB/s and 10 µs within a node of 8 GPUs, InfiniBand NDR 50 GB/s for each GPU and 20 µs between
-nodes.
+measured on one H200 and read from the records in benchmarks/results; messages and bytes are those
+that the tests hold against compiled programs (docs/scaling.md). Links, one direction, peak figures:
+NVLink 4 450 GB/s and 10 µs within a node of 8 GPUs, InfiniBand NDR 50 GB/s for each GPU and 20 µs
+between nodes.
 
     python benchmarks/scaling_model.py --json FILE
 """
@@ -12,17 +12,53 @@ nodes.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 import math
 from collections.abc import Callable
 from typing import Any
 
 from common import arguments
-from records import finish, record
+from records import REPOSITORY, finish, record
 
 NODE = 8
 NVLINK, INFINIBAND = 450e9, 50e9  # bytes per second
 LATENCIES = (10e-6, 20e-6)
 PORTIONS = 4  # of an exchange, as `Slabs` has them
+
+
+def measured(name: str, key: str, **row: Any) -> float:
+    """What a record says in the one row with these values."""
+    rows = [r for r in _rows(name) if row.items() <= r.items()]
+    if len(rows) != 1:
+        raise ValueError(f"{name} has {len(rows)} rows with {row}")
+    return float(rows[0][key])
+
+
+@functools.cache
+def _rows(name: str) -> list[dict[str, Any]]:
+    file = REPOSITORY / "benchmarks" / "results" / f"{name}.json"
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return found["measured"] if "measured" in found else found["rows"]
+
+
+SPLIT = 11.7e-3  # of a step at 512³, from a run before grid_steps.py was there to record it
+UPDATE = 1e-6 * measured(
+    "imaginary_time_h200", "microseconds", task="update 512³", dtype="float64", method="XLA"
+)
+EXPONENTIAL = measured(
+    "matrix_exponential_h200", "seconds_per_step", what="full exponential to rounding",
+    precision="double",
+)  # fmt: skip
+BLOCKS = 1e-6 * measured(
+    "atoms_gpu_h200", "microseconds", what="product, length, kernel", l=101, states=640
+)
+DIRAC = 1e-3 * measured("dirac_gpu_h200", "ms", what="H(t) psi", kappa_max=80, splines=1205)
+# A step of DMC: a sweep and the energies.
+WALKERS = 1e-3 * sum(
+    measured("qmc_h200", key, N=1290, precision="double")
+    for key in ("ms_sweep", "ms_energy_with_ewald")
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +136,7 @@ def spinors(kappa: int, splines: int) -> Case:
         held = math.ceil(pairs / D)
         return held * D / pairs * (1 + 2 / held * 0.25)  # values are a quarter of the product
 
-    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ", 44.1e-3, padding,
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ", DIRAC, padding,
                 neighbors(sent), pairs)  # fmt: skip
 
 
@@ -126,23 +162,24 @@ def shared_spinors(kappa: int, splines: int) -> Case:
         total = turned + permuted
         return Traffic(2 + 2 * (over_mu > 1), total, permuted / total)
 
-    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ and r", 44.1e-3, padding,
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ and r", DIRAC, padding,
                 traffic, NODE * kappa)  # fmt: skip
 
 
 CASES = [
-    Case("SplitOperator, 512³", 11.7e-3, shares(512), all_to_all(16 * 512**3, 2), 512),
-    Case("SplitOperator, 1024³", 8 * 11.7e-3, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
-    Case("ImaginaryTime, 512³, differences of second order", 1.57e-3, shares(512),
+    Case("SplitOperator, 512³", SPLIT, shares(512), all_to_all(16 * 512**3, 2), 512),
+    Case("SplitOperator, 1024³", 8 * SPLIT, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
+    Case("ImaginaryTime, 512³, differences of second order", UPDATE, shares(512),
          neighbors(2 * 8 * 512**2, messages=1), 512),
-    Case("MatrixExponential, N = 8192, six products", 0.1013, lambda D: 1.0, tiles(8192, 6), 4096),
-    Case("MatrixExponential, N = 32 768, six products", 64 * 0.1013, lambda D: 1.0,
+    Case("MatrixExponential, N = 8192, six products", EXPONENTIAL, lambda D: 1.0,
+         tiles(8192, 6), 4096),
+    Case("MatrixExponential, N = 32 768, six products", 64 * EXPONENTIAL, lambda D: 1.0,
          tiles(32768, 6), 4096),
-    Case("eigenstates, 640 for each l ≤ 100, one product", 99.8e-6, shares(101),
+    Case("eigenstates, 640 for each l ≤ 100, one product", BLOCKS, shares(101),
          neighbors(2 * 16 * 640), 101),
     spinors(80, 1205),
     shared_spinors(80, 1205),
-    Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * 0.106, lambda D: 1.0,
+    Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * WALKERS, lambda D: 1.0,
          walkers(6.4e6, 2048), 2048),
 ]  # fmt: skip
 
@@ -154,8 +191,8 @@ def weak() -> list[dict[str, Any]]:
         slab = all_to_all(16 * 512**3 * devices, 2)(devices)
         few = walkers(6.4e6, 256 * devices)(devices)
         for what, own, traffic in (
-            ("SplitOperator, 512³ on each", 11.7e-3, slab),
-            ("DMC, N = 1290, 256 walkers on each", 0.106, few),
+            ("SplitOperator, 512³ on each", SPLIT, slab),
+            ("DMC, N = 1290, 256 walkers on each", WALKERS, few),
             ("scans and sweeps", 1.0, Traffic(0, 0, 0)),
         ):
             share = own / (own + traffic.seconds(devices))
