@@ -105,7 +105,8 @@ def test_energy_errors_of_a_nucleus_as_others_sample_it():
     grid = zt.Grid((30,) * 3, 0.5)
     found = zt.eigenstates(zt.discretize(model, grid), 1, zt.LOBPCG(tol=1e-5))
     errors = zt.energy_errors(model, grid, found, zt.LOBPCG(tol=1e-5)).total
-    assert abs(found.energies[0] + 0.5) <= errors[0] < 0.1
+    true = abs(found.energies[0] + 0.5)
+    assert true <= errors[0] < 2 * true  # with the margin for kinks
 
 
 def test_energy_errors_of_states_near_an_energy():
