@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from marks import slow
 from zitter import cli
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -166,12 +165,13 @@ def test_h2_molecule(outputs, capsys):
     assert told["energy_error"] < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
         ("h2-molecule", "1 + 1 electrons (Electrons)"),
-        slow("carbon-atom", "3 + 1 electrons (Electrons)"),
-        slow("hydrogen-crystal", "2 + 2 electrons (Crystal)"),
+        ("carbon-atom", "3 + 1 electrons (Electrons)"),
+        ("hydrogen-crystal", "2 + 2 electrons (Crystal)"),
     ],
 )
 def test_examples_from_pyscf_are_ready_to_run(name, told, tmp_path, capsys):

@@ -25,6 +25,7 @@ def cache(tmp_path):
     compilation_cache.reset_cache()
 
 
+@pytest.mark.slow
 def test_an_entry_that_is_cut_off_is_made_anew(cache, capsys):
     def a_program_of_its_own(x):
         return jnp.sin(x) * 3 + x**2

@@ -64,6 +64,7 @@ def test_only_what_the_start_reaches_is_stepped():
     assert narrow.begun[1] < ready.begun[1]
 
 
+@pytest.mark.slow
 def test_items_of_a_sweep_share_their_factors_and_channels():
     plans, psi = [plan(a) for a in (0.01, 0.02, 0.03)], ground()
     lead = plans[0]

@@ -45,6 +45,7 @@ def test_free_outer_end_keeps_the_last_spline():
     assert free.evaluate(10.0)[0, -1] == pytest.approx(1.0, abs=1e-14)
 
 
+@pytest.mark.slow
 def test_integrals_are_exact_for_polynomials_and_inverse_powers():
     # r² e^{-r} is not a polynomial, but its projection converges; r(10−r) is one of the splines'.
     radial = zt.RadialBSplines(25, 6, 10.0)

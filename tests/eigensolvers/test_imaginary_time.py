@@ -55,6 +55,7 @@ def test_lattice_levels_with_degeneracy():
     np.testing.assert_allclose(found.energies, exact.energies, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver",
     [zt.ImaginaryTime(), zt.ImaginaryTime(check_every=1000, coarse_levels=1)],

@@ -206,6 +206,7 @@ def test_axes(polarization, first, second):
     np.testing.assert_allclose(node / scale, second, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_tabulated_reproduces_its_source_at_fourth_order():
     pulse = SineSquared(**LIGHT, cycles=4)
     t = np.linspace(5.0, 75.0, 333)

@@ -120,6 +120,7 @@ def test_minority_spin_up_is_turned_around(tmp_path):
     np.testing.assert_allclose(against_samples(psi, "lithium-uhf")[0], 0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_bare_nuclei_get_their_cusps():
     """(1/Ψ) ∂Ψ/∂r = −Z at the nucleus of helium, where Gaussian functions have no slope at all."""
     slopes = []

@@ -242,7 +242,7 @@ def test_helium_from_default_parameters(seed):
     atom = Electrons((1, 1), [Nucleus(2)])
     found = optimize(SlaterJastrow(atom, [U(), Chi(), F()]), seed=seed)
     assert found.converged
-    out = vmc(found.wavefunction, walkers=1000, blocks=200, seed=7)
+    out = vmc(found.wavefunction, walkers=1000, blocks=400, seed=7)
     assert out.energy_error < 2e-4
     assert -2.9037243 - 3 * out.energy_error < out.energy < -2.903685 + 1e-3
 

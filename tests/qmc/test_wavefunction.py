@@ -114,6 +114,7 @@ def test_single_precision_pair_terms():
     assert float(single) != float(double)
 
 
+@pytest.mark.slow
 def test_drift_of_updated_determinants():
     """10⁵ moves by Sherman–Morrison and blocks, never refreshed, stay within 1e-8 of fresh ones."""
     psi = SlaterJastrow(ElectronGas(14, 1.0), delay=4)

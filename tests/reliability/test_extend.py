@@ -17,7 +17,9 @@ FARTHER = {
 }
 
 
-@pytest.mark.parametrize("kind", [slow(k) if k in ("optimize", "dmc") else k for k in FARTHER])
+@pytest.mark.parametrize(
+    "kind", [slow(k) if k in ("eigenstates", "optimize", "dmc") else k for k in FARTHER]
+)
 def test_a_run_is_extended(kind, tmp_path, capsys):
     run, farther = Run(kind, tmp_path / "run"), ("--set", FARTHER[kind])
     if kind == "eigenstates":  # one that gave up is not finished

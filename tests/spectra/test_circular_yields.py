@@ -95,6 +95,7 @@ def test_two_photons_from_1s():
     assert 6 / (4 + 5 * (4 / 5) * s / d) == pytest.approx(turning[2, 2] / (s + d), rel=5e-3)
 
 
+@pytest.mark.slow
 def test_yields_and_spectra_agree():
     """The angle-integrated spectrum, in the plane and on the sphere, of 1s in circular light."""
     A0 = 1e-3
