@@ -168,6 +168,21 @@ def test_instantaneous_populations_follow_an_adiabatic_motion():
     assert sol.observables["populations"][-1][0] < 0.7
 
 
+@pytest.mark.parametrize("basis, radius", [
+    (zt.Grid((40,), 0.5), 10.2),
+    (zt.Grid((16, 16, 16), 0.5), 7.0),
+    (zt.SphericalBasis(zt.RadialBSplines(20, 6, 24.0), 1), 24.0),
+    (zt.SphericalBasis(zt.RadialBSplines(20, 6, 24.0, scaling=zt.ExteriorScaling(15.0)), 1), 16.0),
+    (zt.ProlateSpheroidal(R=2.0, rmax=20.0), 25.0),
+])  # fmt: skip
+def test_a_sphere_around_everything_is_refused(basis, radius):
+    """It would call all that is left bound, and a surface in the box would never be passed."""
+    H = zt.discretize(zt.Model([zt.Kinetic()]), basis)
+    with pytest.raises(zt.InputError, match=r"radius: must l.*but is \d+"):
+        zt.Ionization(radius).prepare(H, zt.eigenstates)
+    assert zt.Ionization(6.0).prepare(H, zt.eigenstates)
+
+
 def test_refusals_of_observables():
     H = zt.discretize(zt.Model([zt.Matrix([0.0, 1.0])]), zt.Levels(2))
     words = "observables.1: must suit this model, but Position cannot be measured on a Levels: "

@@ -9,6 +9,7 @@ the method here, in a sentence that says what would do.
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -45,6 +46,14 @@ class Refused(Unsupported):
         self.advice = advice
         text = f"{what} cannot be written on {checks.with_article(type(basis).__name__)}"
         super().__init__(f"{text}: {advice}" if advice else text)
+
+
+def check_something_outside(radius: float, end: float) -> None:
+    """A sphere around everything divides nothing."""
+    if radius >= end:
+        raise checks.InputError(
+            "radius", f"must leave a part of the box outside, below {end:g}, but is {radius:g}"
+        )
 
 
 class Basis(eqx.Module):
@@ -194,10 +203,12 @@ class Basis(eqx.Module):
     def sphere(self, radius: float) -> Operator:
         """1 within `radius` of the middle for every particle, 0 outside."""
         places = self.places()
-        inside = True
-        for p in range(places.particles):
-            square = sum(np.asarray(x) ** 2 for x in places.of_particle(p))
-            inside = inside & (square <= radius**2)
+        squares = [
+            np.asarray(sum(np.asarray(x) ** 2 for x in places.of_particle(p)))
+            for p in range(places.particles)
+        ]
+        check_something_outside(radius, max(np.sqrt(square.max()) for square in squares))
+        inside = functools.reduce(np.logical_and, [square <= radius**2 for square in squares])
         return self.multiply(np.where(inside, 1.0, 0.0))
 
     def field_free(self) -> Operator:

@@ -114,6 +114,14 @@ class RadialBSplines(eqx.Module):
         ends = [self.degree * [0.0], self.degree * [self.rmax]]
         self.knots = tuple(float(x) for x in np.concatenate([ends[0], breaks, ends[1]]))
 
+    def check_real(self, radius: float) -> None:
+        """That `radius` lies within the box and, with `scaling`, where r has not turned."""
+        end = self.rmax if self.scaling is None else self.scaling.radius
+        if radius > end or radius >= self.rmax:
+            raise checks.InputError(
+                "radius", f"must lie where r is real and below {end:g}, but is {radius:g}"
+            )
+
     @property
     def points(self) -> np.ndarray:
         """Gauss–Legendre points x, (intervals, points per interval)."""

@@ -7,11 +7,13 @@ or 8.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zitter import checks
+from zitter.bases.base import check_something_outside
 from zitter.linalg.base import Operator
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.spectral import Fourier, PaddedMomentum, Sine, Spectral
@@ -90,10 +92,12 @@ def depths(grid: Grid, width: float) -> list[tuple[np.ndarray, float]]:
 
 def sphere(grid: Grid, radius: float) -> Diagonal:
     """1 where all particles are within `radius` of the middle of the box."""
-    inside = np.ones((1,) * grid.ndim, bool)
+    inside, farthest = np.ones((1,) * grid.ndim, bool), 0.0
     for particle in range(grid.particles):
         center = grid.center[particle * grid.dimension : (particle + 1) * grid.dimension]
         squares = [(x - c) ** 2 for x, c in zip(grid.coordinates(particle), center, strict=True)]
         inside = inside & (sum(squares[1:], squares[0]) <= radius**2)
+        farthest = max(farthest, math.sqrt(sum(float(square.max()) for square in squares)))
+    check_something_outside(radius, farthest)
     # As truth values: a program has it as a constant, of an eighth of the size of numbers.
     return Diagonal(inside, grid.shape)

@@ -26,7 +26,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from zitter import checks, runtime
-from zitter.bases.base import Basis, Refused
+from zitter.bases.base import Basis, Refused, check_something_outside
 from zitter.bases.bsplines import ExteriorScaling
 from zitter.bases.edges import Edge
 from zitter.bases.places import Places
@@ -233,10 +233,11 @@ class ProlateSpheroidal(Basis):
 
     def sphere(self, radius: float) -> Operator:
         """1 within `radius` of the middle."""
-        inside = np.abs(self._distance()[:, None] * self.layout.kept_eta) ** 2
+        square = np.abs(self._distance()[:, None] * self.layout.kept_eta) ** 2
         q = kept(self.layout.real * (2 + self.layout.real))[:, None]
-        inside = inside + (0.5 * self.R) ** 2 * q * self.layout.eta.nodes.q[0] <= radius**2
-        return self.multiply(np.where(inside, 1.0, 0.0))
+        square = square + (0.5 * self.R) ** 2 * q * self.layout.eta.nodes.q[0]
+        check_something_outside(radius, float(np.sqrt(square.max())))
+        return self.multiply(np.where(square <= radius**2, 1.0, 0.0))
 
     def check_nuclei(self, charges: Any, positions: Any, rms: Any = None, potential: Any = None):
         if checks.is_traced(positions):

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
 from zitter.bases.angular import polar_harmonics, spherical_coordinates
 from zitter.linalg.pairs import times_rows
 
@@ -32,11 +31,7 @@ def density(basis: SphericalBasis, psi: jax.Array) -> jax.Array:
 def on_sphere(basis: SphericalBasis, psi: jax.Array, radius: float) -> jax.Array:
     """P_lm(R) and dP_lm/dr(R)."""
     radial = basis.radial
-    end = radial.rmax if radial.scaling is None else radial.scaling.radius
-    if radius >= end:
-        raise checks.InputError(
-            "radius", f"must lie where r is real and below {end:g}, but is {radius:g}"
-        )
+    radial.check_real(radius)
     table = np.concatenate([radial.evaluate(radius, derivative) for derivative in (0, 1)])
     return times_rows(psi, jnp.asarray(table.T, jnp.finfo(psi.dtype).dtype))
 

@@ -143,7 +143,10 @@ def sphere(basis: Angles, radius: float) -> RadialBlocks:
 
 
 def nearest_knot(radial: RadialBSplines, radius: float) -> float:
+    """That has something beyond it, where r is real."""
+    radial.check_real(radius)
     knots = np.asarray(radial.knots)
+    knots = knots[knots < radial.rmax]
     return float(knots[np.argmin(np.abs(knots - radius))])
 
 
