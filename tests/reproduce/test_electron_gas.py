@@ -35,9 +35,10 @@ def rows(monkeypatch, by_vmc: float, by_dmc: float) -> dict[str, bool]:
 @pytest.mark.parametrize(
     ("by_vmc", "by_dmc", "wrong"),
     [
+        # Nodes may cost what they cost: theory only says on which side of the truth DMC lies.
         (0.93, 0.97, None),
+        (0.88, 0.90, None),
         # What is left to noise, and must be three times the error bar, is 2.8 % here.
-        (0.88, 0.90, "correlation energy by DMC"),
         (0.97, 1.03, "correlation energy by DMC"),
         (0.80, 0.97, "correlation recovered by VMC"),
         (0.99, 0.95, "VMC above DMC"),
@@ -45,7 +46,7 @@ def rows(monkeypatch, by_vmc: float, by_dmc: float) -> dict[str, bool]:
 )
 def test_decisions_on_correlation_energies(monkeypatch, by_vmc, by_dmc, wrong):
     decided = rows(monkeypatch, by_vmc, by_dmc)
-    assert len(decided) == 5
+    assert len(decided) == 6
     assert [quantity for quantity, ok in decided.items() if not ok] == ([wrong] if wrong else [])
 
 
