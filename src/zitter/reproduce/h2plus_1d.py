@@ -116,7 +116,7 @@ def _tridiagonal(n: int) -> tuple[np.ndarray, str]:
         _double_well(x) + SPACING**-2, np.full(n - 1, -0.5 * SPACING**-2), eigvals_only=True,
         select="i", select_range=(0, 2),
     )  # fmt: skip
-    return found, "SciPy, tridiagonal matrix"
+    return np.asarray(found), "SciPy, tridiagonal matrix"
 
 
 def _sinc_functions(spacing: float = 0.025, points: int = 801) -> tuple[np.ndarray, str]:
