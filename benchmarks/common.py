@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -21,20 +22,33 @@ from records import TIMED
 
 def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
     """The median time of `action` after one call that is not counted."""
-    jax.block_until_ready(action())
+    return done(action, repeats)[1]
+
+
+def done(action: Callable[[], Any], repeats: int = 2) -> tuple[Any, float]:
+    """What `action` gives, and its median time after one call that is not counted."""
+    found = jax.block_until_ready(action())
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        jax.block_until_ready(action())
+        found = jax.block_until_ready(action())
         times.append(time.perf_counter() - start)
-    return noted(times)
+    return found, noted(times)
 
 
 def noted(times: list[float]) -> float:
     """Their median; how far apart they were goes into the record."""
     middle = statistics.median(times)
-    TIMED.append((len(times), (max(times) - min(times)) / middle))
+    # Differences of times may vanish.
+    TIMED.append((len(times), (max(times) - min(times)) / (abs(middle) or math.inf)))
     return middle
+
+
+def least_seconds(
+    action: Callable[[], Any], repeats: int = 3, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """The shortest time of `action` after one call that is not counted."""
+    return fastest({"": action}, repeats, clock)[""]
 
 
 def fastest(

@@ -135,7 +135,7 @@ def excited(name: str) -> dict[str, Any]:
         "fluence": found.info["fluence"],
         "iterations": found.info["iterations"],
         "evaluations": found.info["evaluations"],
-        "seconds": found.info["seconds"],
+        "once_seconds": found.info["seconds"],
     }
 
 

@@ -27,7 +27,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments
+from common import arguments, least_seconds
 from records import finish, record
 
 import zitter as zt
@@ -38,13 +38,7 @@ DT = 15 * 2 * np.pi / 50 / 80_000  # of the paper's largest runs
 
 
 def least_ms(action, rounds: int = 7, count: int = 1) -> float:
-    action()
-    times = []
-    for _ in range(rounds):
-        begin = time.process_time()
-        action()
-        times.append(time.process_time() - begin)
-    return 1e3 * min(times) / count
+    return 1e3 * least_seconds(action, rounds, time.process_time) / count
 
 
 def many(function, *values, count: int = 50):
@@ -55,7 +49,7 @@ def many(function, *values, count: int = 50):
     def run(fixed, psi):
         return jax.lax.fori_loop(0, count, lambda i, x: function(*fixed, x, i), psi)
 
-    return least_ms(lambda: jax.block_until_ready(run(fixed, psi)), count=count)
+    return least_ms(lambda: run(fixed, psi), count=count)
 
 
 def steps_ms(H, psi, method, dt: float, count: int) -> tuple[float, dict]:
@@ -72,7 +66,7 @@ def steps_ms(H, psi, method, dt: float, count: int) -> tuple[float, dict]:
         psi, memory = jax.lax.fori_loop(0, count, body, (ready.enter(psi), memory))
         return ready.leave(psi), memory
 
-    ms = least_ms(lambda: jax.block_until_ready(run(ready, H, psi, memory)), 5, count)
+    ms = least_ms(lambda: run(ready, H, psi, memory), 5, count)
     psi, memory = run(ready, H, psi, memory)
     facts = {k: float(v) / count for k, v in ready.report(memory).items() if k == "products"}
     return ms, facts | {"norm_change": float(H.basis.norm(psi) - 1)}

@@ -3,7 +3,8 @@
 For every propagator, eigensolver and kind of Monte Carlo a case that needs a few hundred MB: what
 its dry run says, and what a run of its own process then took. Memory is the largest resident set
 above that of a run of the same kind that has next to nothing to do (the interpreter, its libraries
-and compiled programs); time is that of the process, less the time of that small run.
+and compiled programs); time is that of the process, less the time of that small run: the median of
+two such pairs.
 
     python benchmarks/estimates.py --json FILE [--only WORD …]
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -223,24 +225,25 @@ def estimated(facts: dict[str, Any]) -> tuple[float | None, float | None]:
     )
 
 
-def compare(name: str, case: str, folder: Path) -> dict[str, Any]:
+def compare(name: str, case: str, folder: Path, repeats: int = 2) -> dict[str, Any]:
+    from common import noted
+
     dry = Spent(folder, case, "--dry-run")
     memory, seconds = estimated(dry.said)
     out = ("-q", "--overwrite", "--out", str(folder / "out"))
-    real = Spent(folder, case, *out)
-    Spent(folder, small(case), "--dry-run")
-    least = Spent(folder, small(case), *out)  # has the same programs compiled beforehand
+    Spent(folder, small(case), "--dry-run")  # has the programs of the small run compiled, too
+    pairs = [(Spent(folder, case, *out), Spent(folder, small(case), *out)) for _ in range(repeats)]
     row: dict[str, Any] = {"case": name}
-    row["memory_measured"] = (real.memory - least.memory) / MB
+    row["memory_measured"] = statistics.median(a.memory - b.memory for a, b in pairs) / MB
     if memory is not None:
         row["memory_estimated"] = memory / MB
         row["memory_ratio"] = row["memory_estimated"] / row["memory_measured"]
-    row["seconds_measured"] = real.seconds - least.seconds
-    row["processor_seconds"] = real.processor_seconds - least.processor_seconds
+    row["seconds_measured"] = noted([a.seconds - b.seconds for a, b in pairs])
+    row["processor_seconds"] = noted([a.processor_seconds - b.processor_seconds for a, b in pairs])
     if seconds is not None:
         row["seconds_estimated"] = seconds
         row["time_ratio"] = seconds / row["seconds_measured"]
-    row["dry_run_seconds"] = dry.seconds
+    row["once_dry_run_seconds"] = dry.seconds
     return row
 
 

@@ -55,13 +55,14 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="sizes to try it out")
     options = parser.parse_args()
     zt.configure(precision="double")
-    bound, rows = of_this_device(), []
+    bound = of_this_device()
+    rows: list[dict[str, Any]] = [] if bound is None else [bound.row()]
     for n in (24, 32) if options.small else (128, 256, 512):
         for name, (method, order) in METHODS.items():
             seconds = seconds_of_a_step(
                 method, order, n, 4 if options.small else max(4, 2**24 // n**3)
             )
-            row = {"method": name, "points": n, "ms": 1e3 * seconds}
+            row: dict[str, Any] = {"method": name, "points": n, "ms": 1e3 * seconds}
             if bound is not None:
                 row["passes_over_psi"] = seconds * bound.copy / (2 * 16 * n**3)
             rows.append(row)

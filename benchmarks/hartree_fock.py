@@ -67,7 +67,7 @@ def rows_of(
                 "blocks": len(trace),
                 "stride": out.info["stride"],
                 "correlation_blocks": estimate.autocorrelation_time,
-                "seconds": seconds,
+                "once_seconds": seconds,
             }
         )
     return found
@@ -87,7 +87,7 @@ def main() -> None:
         error = options.crystal_error if name in CRYSTALS else options.error
         made = rows_of(name, options.walkers, error, options.seconds, options.seed)
         for row in made:
-            print({k: row[k] for k in ("system", "part", "vmc", "error", "sigmas", "seconds")})
+            print({k: row[k] for k in ("system", "part", "vmc", "error", "sigmas", "once_seconds")})
         rows += made
         question = "Does VMC of a bare determinant give the Hartree–Fock energy and its parts?"
         finish(record("hartree_fock", question, rows), options.json)

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import arguments, fastest
+from common import arguments, done, fastest, noted
 from records import finish, record
 
 import zitter as zt
@@ -85,6 +85,8 @@ def update_rows(sizes, rounds=9) -> list[dict]:
 
         ways = [explicit_update.advance_numba, by_xla]
         turns = [[*map(with_zitter, ways), *map(with_numba, kernels)] for _ in range(rounds + 1)]
+        for column in zip(*turns[1:], strict=True):
+            noted(list(column))
         ours, xla, *theirs = np.min(turns[1:], axis=0)
         found = explicit_update.advance_numba(x, y, weights, updates)
         error = np.max(np.abs(found - a[1:-1, 1:-1, 1:-1])) / np.max(np.abs(found))
@@ -105,11 +107,8 @@ def update_rows(sizes, rounds=9) -> list[dict]:
 
 
 def timed(H, tol=1e-4, repeats=2):
-    for _ in range(repeats):
-        start = time.perf_counter()
-        eig = zt.eigenstates(H, 1, zt.LOBPCG(tol=tol))
-        seconds = time.perf_counter() - start
-    return eig, seconds
+    """The states, and the median time after one call that compiles."""
+    return done(lambda: zt.eigenstates(H, 1, zt.LOBPCG(tol=tol)), repeats)
 
 
 def ground_state_rows() -> list[dict]:
@@ -117,7 +116,7 @@ def ground_state_rows() -> list[dict]:
     for case in CASES:
         _, n, spacing = case.recommended[0]
         H = zt.discretize(zt.Model([zt.Kinetic(), case.physics]), zt.Grid((n,) * 3, spacing))
-        eig, seconds = timed(H)
+        eig, seconds = timed(H, repeats=3)
         rows.append(
             {
                 "task": f"ground state, {case.name}",
@@ -136,7 +135,7 @@ def size_rows(sizes) -> list[dict]:
     for n in sizes:
         grid = zt.Grid((n,) * 3, 5.4 / (n + 1))
         H = zt.discretize(zt.Model([zt.Kinetic(), case.physics]), grid)
-        eig, seconds = timed(H, repeats=2 if n <= 96 else 1)
+        eig, seconds = timed(H, repeats=3 if n <= 96 else 2)
         rows.append(
             {
                 "task": f"cost against size, {n}³",

@@ -12,7 +12,6 @@ after compilation to reach 1e-6 hartree for four ground states, with LOBPCG.
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import jax
@@ -21,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bounds import of_this_device
-from common import arguments
+from common import arguments, done, median_seconds
 from records import finish, record
 
 import zitter as zt
@@ -47,16 +46,6 @@ extern "C" __global__ void update(const REAL* __restrict__ psi, const REAL* __re
 """
 
 
-def median_time(action, repeats=7) -> float:
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
-
-
 def problem(n, dtype):
     rng = np.random.default_rng(0)
     psi = rng.random((n, n, n)).astype(dtype)
@@ -67,7 +56,7 @@ def problem(n, dtype):
 def with_jax(advance, psi, g, k, updates):
     arguments = jnp.asarray(psi), jnp.asarray(g), jnp.asarray([k] * 3, psi.dtype), updates
     result = jax.block_until_ready(advance(*arguments))
-    seconds = median_time(lambda: jax.block_until_ready(advance(*arguments)))
+    seconds = median_seconds(lambda: advance(*arguments), 7)
     return np.asarray(result), seconds / updates
 
 
@@ -90,7 +79,7 @@ def with_cupy(psi, g, k, updates):
 
     run(a, b)
     result = cupy.asnumpy(a)
-    return result, median_time(lambda: run(a, b)) / updates
+    return result, median_seconds(lambda: run(a, b), 7) / updates
 
 
 def updates_rows(n: int, updates: int) -> list[dict]:
@@ -132,17 +121,19 @@ def bound_rows() -> list[dict]:
 
 
 def ground_state_rows() -> list[dict]:
-    """Seconds of the second of two equal runs: the first compiles."""
+    """Median seconds of equal runs after one that compiles."""
     rows = []
     for case in CASES:
         _, n, spacing = case.recommended_full[0]
         model = zt.Model([zt.Kinetic(), case.physics])
         H = zt.discretize(model, zt.Grid((n,) * 3, spacing))
-        for _ in range(2):
-            start = time.perf_counter()
+
+        def solved(H=H):
             eig = zt.eigenstates(H, 1, zt.LOBPCG(tol=1e-4))
             jax.block_until_ready(eig.states)
-            seconds = time.perf_counter() - start
+            return eig
+
+        eig, seconds = done(solved, 3)
         rows.append(
             {
                 "task": f"ground state, {case.name}",

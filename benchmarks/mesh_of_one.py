@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments
+from common import arguments, noted
 from records import finish, record
 
 import zitter as zt
@@ -89,8 +89,9 @@ def compared(make: Callable[[bool], Run], axis: str, small: bool, rounds: int) -
                 times[way].append(time.perf_counter() - tick)
     zt.configure(mesh=None)
     ratios = [b / a for a, b in zip(times["plain"], times["mesh"], strict=True)]
+    seconds = {way: noted(values) for way, values in times.items()}
     return {
-        "seconds": statistics.median(times["plain"]),
+        "seconds": seconds["plain"],
         "mesh_over_plain": statistics.median(ratios),
         "smallest": min(ratios),
         "largest": max(ratios),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import arguments
+from common import arguments, noted
 from records import finish, record
 
 import zitter as zt
@@ -64,6 +64,7 @@ def main() -> None:
                 final = zt.evolve(H, ground, (0, end), dt, method, save_every=10**9).final
                 distance = float(H.basis.norm(final - exact))
                 times.append(time.perf_counter() - start)
+            noted(times[1:])
             costs.append(min(times[1:]))
             errors.append(distance)
             rows.append({"method": name, "dt": dt, "seconds": costs[-1], "error": errors[-1]})

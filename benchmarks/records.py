@@ -177,8 +177,15 @@ def versions(*packages: str) -> dict[str, str]:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = str(getattr(sys.modules.get(name), "__version__", "absent"))
+            module = sys.modules.get(name.replace("-", "_"))
+            found[name] = str(getattr(module, "__version__", "absent"))
     return found
+
+
+def present(*packages: str) -> list[str]:
+    """Those of them that this machine has: peers that a part of a program does without."""
+    found = versions(*packages)
+    return [name for name in packages if found[name] != "absent"]
 
 
 def timings() -> dict[str, Any]:

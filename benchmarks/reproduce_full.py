@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common import arguments
-from records import finish, record
+from records import finish, present, record
 
 from zitter import reproduce, runtime
 
@@ -22,7 +22,7 @@ def main() -> None:
     runtime.configure(precision="double")
     report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
-    result = record(options.name, question, report["rows"], "jax-triton", "cupy-cuda13x")
+    result = record(options.name, question, report["rows"], *present("jax-triton", "cupy-cuda13x"))
     outcome = {key: report[key] for key in ("ok", "seconds", "notes")}
     finish(result | {"outcome": outcome}, options.json)
 

@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import json
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -42,23 +43,38 @@ def _rows(name: str) -> list[dict[str, Any]]:
     return found["measured"] if "measured" in found else found["rows"]
 
 
-SPLIT = 11.7e-3  # of a step at 512³, from a run before grid_steps.py was there to record it
-UPDATE = 1e-6 * measured(
-    "imaginary_time_h200", "microseconds", task="update 512³", dtype="float64", method="XLA"
-)
-EXPONENTIAL = measured(
-    "matrix_exponential_h200", "seconds_per_step", what="full exponential to rounding",
-    precision="double",
-)  # fmt: skip
-BLOCKS = 1e-6 * measured(
-    "atoms_gpu_h200", "microseconds", what="product, length, kernel", l=101, states=640
-)
-DIRAC = 1e-3 * measured("dirac_gpu_h200", "ms", what="H(t) psi", kappa_max=80, splines=1205)
-# A step of DMC: a sweep and the energies.
-WALKERS = 1e-3 * sum(
-    measured("qmc_h200", key, N=1290, precision="double")
-    for key in ("ms_sweep", "ms_energy_with_ewald")
-)
+@dataclasses.dataclass(frozen=True)
+class OnOne:
+    """Seconds on one device."""
+
+    split: float
+    update: float
+    exponential: float
+    blocks: float
+    dirac: float
+    walkers: float  # a step of DMC: a sweep and the energies
+
+
+def on_one() -> OnOne:
+    return OnOne(
+        split=1e-3 * measured("grid_steps_h200", "ms", method="SplitOperator", points=512),
+        update=1e-6 * measured(
+            "imaginary_time_h200", "microseconds", task="update 512³", dtype="float64",
+            method="XLA",
+        ),
+        exponential=measured(
+            "matrix_exponential_h200", "seconds_per_step", what="full exponential to rounding",
+            precision="double",
+        ),
+        blocks=1e-6 * measured(
+            "atoms_gpu_h200", "microseconds", what="product, length, kernel", l=101, states=640
+        ),
+        dirac=1e-3 * measured("dirac_gpu_h200", "ms", what="H(t) psi", kappa_max=80, splines=1205),
+        walkers=1e-3 * sum(
+            measured("qmc_h200", key, N=1290, precision="double")
+            for key in ("ms_sweep", "ms_energy_with_ewald")
+        ),
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +143,7 @@ def walkers(bytes_of_one: float, number: int) -> Callable[[int], Traffic]:
     return lambda D: Traffic(9 + 0.6, moved, 0.5 * (D > NODE))
 
 
-def spinors(kappa: int, splines: int) -> Case:
+def spinors(seconds: float, kappa: int, splines: int) -> Case:
     """κ_max pairs of |μ| in a chain; values of M + 2 are computed where M are held."""
     pairs = kappa
     sent = 2 * (4 * kappa - 2 * kappa + 2) * 2 * splines * 16
@@ -136,11 +152,11 @@ def spinors(kappa: int, splines: int) -> Case:
         held = math.ceil(pairs / D)
         return held * D / pairs * (1 + 2 / held * 0.25)  # values are a quarter of the product
 
-    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ", DIRAC, padding,
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ", seconds, padding,
                 neighbors(sent), pairs)  # fmt: skip
 
 
-def shared_spinors(kappa: int, splines: int) -> Case:
+def shared_spinors(seconds: float, kappa: int, splines: int) -> Case:
     """The same with the GPUs of a node on segments of r: pairs lie on whole nodes."""
     rows = 2 * kappa + 2
 
@@ -162,37 +178,39 @@ def shared_spinors(kappa: int, splines: int) -> Case:
         total = turned + permuted
         return Traffic(2 + 2 * (over_mu > 1), total, permuted / total)
 
-    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ and r", DIRAC, padding,
+    return Case(f"Dirac product, κ ≤ {kappa}, {splines} splines, over μ and r", seconds, padding,
                 traffic, NODE * kappa)  # fmt: skip
 
 
-CASES = [
-    Case("SplitOperator, 512³", SPLIT, shares(512), all_to_all(16 * 512**3, 2), 512),
-    Case("SplitOperator, 1024³", 8 * SPLIT, shares(1024), all_to_all(16 * 1024**3, 2), 1024),
-    Case("ImaginaryTime, 512³, differences of second order", UPDATE, shares(512),
-         neighbors(2 * 8 * 512**2, messages=1), 512),
-    Case("MatrixExponential, N = 8192, six products", EXPONENTIAL, lambda D: 1.0,
-         tiles(8192, 6), 4096),
-    Case("MatrixExponential, N = 32 768, six products", 64 * EXPONENTIAL, lambda D: 1.0,
-         tiles(32768, 6), 4096),
-    Case("eigenstates, 640 for each l ≤ 100, one product", BLOCKS, shares(101),
-         neighbors(2 * 16 * 640), 101),
-    spinors(80, 1205),
-    shared_spinors(80, 1205),
-    Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * WALKERS, lambda D: 1.0,
-         walkers(6.4e6, 2048), 2048),
-]  # fmt: skip
+def cases(one: OnOne) -> list[Case]:
+    return [
+        Case("SplitOperator, 512³", one.split, shares(512), all_to_all(16 * 512**3, 2), 512),
+        Case("SplitOperator, 1024³", 8 * one.split, shares(1024), all_to_all(16 * 1024**3, 2),
+             1024),
+        Case("ImaginaryTime, 512³, differences of second order", one.update, shares(512),
+             neighbors(2 * 8 * 512**2, messages=1), 512),
+        Case("MatrixExponential, N = 8192, six products", one.exponential, lambda D: 1.0,
+             tiles(8192, 6), 4096),
+        Case("MatrixExponential, N = 32 768, six products", 64 * one.exponential, lambda D: 1.0,
+             tiles(32768, 6), 4096),
+        Case("eigenstates, 640 for each l ≤ 100, one product", one.blocks, shares(101),
+             neighbors(2 * 16 * 640), 101),
+        spinors(one.dirac, 80, 1205),
+        shared_spinors(one.dirac, 80, 1205),
+        Case("DMC, N = 1290, 256 walkers for each GPU of 8, a step", 8 * one.walkers,
+             lambda D: 1.0, walkers(6.4e6, 2048), 2048),
+    ]  # fmt: skip
 
 
-def weak() -> list[dict[str, Any]]:
+def weak(one: OnOne) -> list[dict[str, Any]]:
     """As much work on each device, whatever their number."""
     rows = []
     for devices in (8, 64, 2048):
         slab = all_to_all(16 * 512**3 * devices, 2)(devices)
         few = walkers(6.4e6, 256 * devices)(devices)
         for what, own, traffic in (
-            ("SplitOperator, 512³ on each", SPLIT, slab),
-            ("DMC, N = 1290, 256 walkers on each", WALKERS, few),
+            ("SplitOperator, 512³ on each", one.split, slab),
+            ("DMC, N = 1290, 256 walkers on each", one.walkers, few),
             ("scans and sweeps", 1.0, Traffic(0, 0, 0)),
         ):
             share = own / (own + traffic.seconds(devices))
@@ -202,6 +220,11 @@ def weak() -> list[dict[str, Any]]:
 
 def main() -> None:
     options = arguments(__doc__).parse_args()
+    try:
+        one = on_one()
+    except FileNotFoundError as missing:
+        print(f"The model needs a record that is missing: {missing.filename}", file=sys.stderr)
+        sys.exit(2)
     rows: list[dict[str, Any]] = [
         {
             "what": case.what,
@@ -210,11 +233,11 @@ def main() -> None:
             "bytes_from_each": case.traffic(devices).bytes if devices <= case.most else None,
             "efficiency": case.efficiency(devices),
         }
-        for case in CASES
+        for case in cases(one)
         for devices in (2, 8, 64, 2048)
     ]
     question = "What would 8, 64 and 2048 GPUs give?"
-    finish(record("scaling_model", question, [], projected=rows + weak()), options.json)
+    finish(record("scaling_model", question, [], projected=rows + weak(one)), options.json)
 
 
 if __name__ == "__main__":

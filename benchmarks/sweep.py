@@ -23,7 +23,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from common import arguments
+from common import arguments, noted
 from records import finish, record
 
 import zitter as zt
@@ -104,7 +104,7 @@ def measured(name: str, plan: Plan, psi: Any, rounds: int) -> list[dict[str, Any
                 "items": ITEMS,
                 "shape": list(plans[0].H.basis.shape),
                 "steps": plans[0].steps,
-                "seconds": statistics.median(times),
+                "seconds": noted(times),
                 "times": times,
                 "faster": statistics.median(ratios),
                 "ratios": ratios,

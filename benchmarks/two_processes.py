@@ -5,8 +5,9 @@ the difference counts, so that what is done once does not. The link is measured 
 by sums alone. The model then says, of processor time, which a busy machine changes little, and of
 the clock,
 
-    T₂ = T₁·padding/2 + messages·latency + bytes/bandwidth
+    T₂ = T₁/2 + messages·latency + bytes/bandwidth
 
+with no padding, as all shapes are even. What the model says stands in the projected rows.
 `load` is how many processes wanted a core on average, two of them ours. Bytes on the loopback are
 those of both processes and of whoever else uses it.
 
@@ -29,10 +30,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import scaling_model as model
-from common import arguments
+from common import arguments, noted
 from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding
-from records import finish, record
+from records import TIMED, finish, record
 
 import zitter as zt
 from zitter import processes, runtime
@@ -122,7 +123,8 @@ def cost(run: Run, steps: int, rounds: int = ROUNDS) -> Cost:
         taken = [(c - b) - (b - a) for a, b, c in zip(before, between, after, strict=True)]
         slower = np.max(np.atleast_2d(multihost_utils.process_allgather(np.array(taken))), axis=0)
         found.append(slower / (2 * steps))
-    return Cost(*(statistics.median(column) for column in zip(*found, strict=True)))
+    processor, clock, loopback = (list(map(float, column)) for column in zip(*found, strict=True))
+    return Cost(noted(processor), noted(clock), statistics.median(loopback))
 
 
 def exchange(x: Any) -> Any:
@@ -158,7 +160,7 @@ def measured(count: int) -> dict[str, Any]:
         found["exchange"] = link(exchange, 16, 50)._asdict()
         found["sum"] = link(add, 16, 50)._asdict()
         found["long"] = link(exchange, LONG, 4)._asdict()
-    return found | {"load": os.getloadavg()[0]}
+    return found | {"load": os.getloadavg()[0], "timed": TIMED}
 
 
 def started(count: int) -> dict[str, Any]:
@@ -178,11 +180,18 @@ def started(count: int) -> dict[str, Any]:
     said = [child.communicate()[0] for child in children]
     if any(child.returncode for child in children):
         raise SystemExit(f"{count} processes failed")
-    return json.loads(said[0].splitlines()[-1])
+    found = json.loads(said[0].splitlines()[-1])
+    TIMED.extend((count, spread) for count, spread in found.pop("timed"))
+    return found
 
 
-def compared(one: dict[str, Any], two: dict[str, Any]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+Rows = list[dict[str, Any]]
+
+
+def compared(one: dict[str, Any], two: dict[str, Any]) -> tuple[Rows, Rows]:
+    """(what was measured, what the model says)."""
+    rows: Rows = []
+    projected: Rows = []
     for clock in ("processor", "clock"):
         bandwidth = 8 * LONG / (two["long"][clock] - two["exchange"][clock])
         rows.append(
@@ -200,16 +209,22 @@ def compared(one: dict[str, Any], two: dict[str, Any]) -> list[dict[str, Any]]:
                     "time": clock,
                     "seconds_on_one": alone,
                     "seconds_on_two": together,
-                    "predicted_on_two": predicted,
-                    "predicted_exchanges": exchanges,
-                    "measured_over_predicted": together / predicted,
                     "efficiency": alone / 2 / together,
                     "bytes_from_each": sent.bytes,
                     "bytes_on_loopback": two[what]["loopback"],
                     "load": [one["load"], two["load"]],
                 }
             )
-    return rows
+            projected.append(
+                {
+                    "what": what,
+                    "time": clock,
+                    "predicted_on_two": predicted,
+                    "predicted_exchanges": exchanges,
+                    "measured_over_predicted": together / predicted,
+                }
+            )
+    return rows, projected
 
 
 def _on_loopback() -> float:
@@ -230,8 +245,9 @@ def main() -> None:
         if place.index == 0:
             print(json.dumps(found), flush=True)
         return
-    rows = compared(started(1), started(2))
-    finish(record("two_processes", (__doc__ or "").splitlines()[0], rows), options.json)
+    rows, projected = compared(started(1), started(2))
+    question = (__doc__ or "").splitlines()[0]
+    finish(record("two_processes", question, rows, projected=projected), options.json)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,9 @@ def test_all_means_of_a_cpu_move_what_they_say():
             assert float(value) == 2**13, by  # the sum of ones
 
 
-@pytest.mark.parametrize("program", ["atoms_gpu", "blips", "imaginary_time_gpu", "qmc_gpu"])
+@pytest.mark.parametrize(
+    "program", ["atoms_gpu", "blips", "grid_steps", "imaginary_time_gpu", "qmc_gpu"]
+)
 def test_programs_have_no_bound_of_their_own(program):
     text = (BENCHMARKS / f"{program}.py").read_text(encoding="utf-8")
     assert "of_this_device()" in text

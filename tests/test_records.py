@@ -57,6 +57,24 @@ OLDER = {
     "sweep_cpu", "sweep_h200", "tdse_peers_cpu", "two_centers_cpu", "two_centers_pulse_h200",
 
 }  # fmt: skip
+# What the rules now refuse, but those did not under which these were made.
+TO_BE_MADE_ANEW: set[str] = {
+    "attoclock_h200", "control_cpu", "device_bounds_h200", "disturbed_runs_cpu",
+    "disturbed_sweeps_cpu", "energy_errors", "error_bars_dmc_h200", "error_bars_series_cpu",
+    "error_bars_vmc_h200", "hartree_fock_h2_cpu", "hartree_fock_small_cpu", "hostile_input_cpu",
+    "mesh_of_one_h200", "polarized_step_cpu", "polarized_step_h200", "precision_h200",
+    "two_processes_cpu",
+}  # fmt: skip
+# Times of one long run beside what a record is about; also all keys that begin with `once_`.
+SINGLE = {
+    ("attoclock", "seconds"),  # a whole pulse: how long to wait, not how fast a step is
+    ("hostile-input", "longest seconds"),  # of thousands of runs, against a limit
+}
+TIME_WORDS = {"s", "ms", "us", "second", "seconds", "milliseconds", "microseconds"}
+
+
+def is_time(key: str) -> bool:
+    return not key.startswith("once_") and not TIME_WORDS.isdisjoint(re.findall(r"[^\W_]+", key))
 
 
 def problems(found: dict[str, Any]) -> list[str]:
@@ -85,6 +103,10 @@ def problems(found: dict[str, Any]) -> list[str]:
         said.append("there must be rows")
     if found["timings"].get("actions") and found["timings"]["repetitions"][0] < 2:
         said.append("what is timed must be repeated")
+    if not found["timings"].get("actions"):
+        times = {key for row in found["measured"] for key in row if is_time(key)}
+        times -= {key for name, key in SINGLE if name == found["name"]}
+        said += [f"{key} is a time without a spread" for key in sorted(times)]
     absent = [name for name, version in found["versions"].items() if version == "absent"]
     said += [f"{name} has no version" for name in absent]
     return said
@@ -100,28 +122,40 @@ def test_records_have_the_form(file):
     if file.stem in OLDER:
         assert "schema" not in found, "made anew: take it off the list of older ones"
         return
-    assert problems(found) == []
+    if file.stem not in TO_BE_MADE_ANEW:
+        assert problems(found) == []
 
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_records_come_from_the_source_they_name(file):
-    if file.stem in OLDER:
+    if file.stem in OLDER | TO_BE_MADE_ANEW:
         return
     found = loaded(file)
-    known = subprocess.run(
-        ["git", "-C", str(REPOSITORY), "cat-file", "-e", found["commit"]], capture_output=True
-    )
-    if known.returncode:
+    shallow = git("rev-parse", "--is-shallow-repository")
+    if shallow is None:
+        pytest.skip("there is no git here")
+    if git("cat-file", "-e", found["commit"]) is None:
+        assert shallow == "true", "no such commit"
         pytest.skip("this copy of the repository does not reach back to that commit")
     assert records.digest_of_commit(found["commit"]) == found["source"]
 
 
-def test_the_list_of_older_ones_holds_no_others():
-    assert {file.stem for file in RESULTS} >= OLDER
+def git(*words: str) -> str | None:
+    """What git says, or None where it fails or is not there."""
+    line = ["git", "-C", str(REPOSITORY), *words]
+    try:
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def test_the_lists_of_older_ones_hold_no_others():
+    assert {file.stem for file in RESULTS} >= OLDER | TO_BE_MADE_ANEW
+    assert OLDER.isdisjoint(TO_BE_MADE_ANEW)
 
 
 def test_the_form_is_what_the_programs_write(tmp_path):
-    made = records.record("try", "Does it?", [{"ms": 1.0}], projected=[{"hours": 2.0}])
+    made = records.record("try", "Does it?", [{"error": 1.0}], projected=[{"hours": 2.0}])
     records.finish(made, str(tmp_path / "try.json"))
     found = loaded(tmp_path / "try.json")
     assert found.keys() == FIELDS.keys()
@@ -141,6 +175,7 @@ def test_the_form_is_what_the_programs_write(tmp_path):
         ({"measured": []}, "there must be rows"),
         ({"device": {"kind": "GPU", "platform": "gpu", "driver": None}}, "driver"),
         ({"timings": {"actions": 1, "repetitions": [1, 1]}}, "repeated"),
+        ({"timings": {"actions": 0}, "measured": [{"ms_per_step": 1.0}]}, "without a spread"),
         ({"versions": {"pyqmc": "absent"}}, "pyqmc has no version"),
         ({"rows": []}, "no field"),
         ({"precision": None}, "precision must be str"),
@@ -148,11 +183,24 @@ def test_the_form_is_what_the_programs_write(tmp_path):
     ],
 )
 def test_what_breaks_the_form_is_said(change, sentence):
-    good = records.record("try", "Does it?", [{"ms": 1.0}]) | {
+    good = records.record("try", "Does it?", [{"error": 1.0}]) | {
         "commit": 40 * "a", "clean": True, "command": "python benchmarks/sweep.py --paper",
     }  # fmt: skip
     assert problems(good) == []
     assert any(sentence in said for said in problems(good | change))
+
+
+@pytest.mark.parametrize(
+    ("key", "time"),
+    [("seconds", 1), ("ms, energy", 1), ("exchange_us", 1), ("GB_per_s", 1), ("once_seconds", 0),
+     ("error_1s", 0), ("sigmas", 0)],
+)  # fmt: skip
+def test_keys_of_times_are_known_as_such(key, time):
+    assert is_time(key) == bool(time)
+
+
+def test_only_peers_that_are_here_are_named():
+    assert records.present("numpy", "no-such-package") == ["numpy"]
 
 
 def test_the_digest_of_a_commit_is_that_of_its_files():
