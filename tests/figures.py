@@ -16,10 +16,13 @@ A figure, as printed, must stand in the block above, and be the value rounded to
 `column n` are the numbers of the n-th column of the table above, from the top; None is a cell that
 is not compared, a list has several numbers. In expressions `rows` are what was measured,
 `projected` is what was not, `row(key=value, …)` is the one row of both with these values,
-`every(key)` the values that measured rows have of it, and `record` is all. A pair (value, error) is
-printed as 1.234(5).
+`every(key)` the values that measured rows have of it, `seconds` how long a reproduction took,
+`rows_of(name)` what another record measured, and `record` is all. A pair (value, error) is printed
+as 1.234(5). What comes from `projected` must be
+called projected, predicted or a model's in its paragraph, or in the head or row of its table.
 
-Times and rates without such a comment are found by `bare`, unless one says where they are from:
+Times, rates, sizes in memory, mHa, σ and "times as" without such a comment are found by `bare`,
+also in columns of tables whose heads have the unit, unless one says where they are from:
 
     <!-- no record: 1.17 s, 2.99 s (the paper's) -->
 """
@@ -45,7 +48,12 @@ SIGNS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
 NUMBER = re.compile(
     r"[−-]?\d+(?:[  ]\d{3})*(?:\.\d+)?(?:e-?\d+|·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\(\d+\))?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 )
-TIME = re.compile(r"(?<![\w.^{])([\d.]+) (ms|µs|s|minutes|GB/s|TB/s|TFLOP/s)(?![\w/])")
+UNITS = "ms|µs|s|minutes|kB|MB|MiB|GB|GiB|TB|GB/s|TB/s|TFLOP/s|µHa|mHa|σ"
+JOINED = r"(?<![\w.^{\[≤<×])\d[\d.]*(?:\(\d+\))?(?:(?:, | and | to | or |–)\d[\d.]*(?:\(\d+\))?)*"
+TIMES = "times (?:as|the|less|more|fewer|faster|slower|longer|larger|smaller|too)"
+MEASURED = re.compile(rf"({JOINED})(?: ({UNITS}|{TIMES})|(σ))(?![\w/])")
+HEADED = re.compile(rf"(?:^|[ (,])({UNITS}|[Mm]illiseconds)(?:$|[ ),])")
+NOT_MEASURED = re.compile("project|predict|model", re.I)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Figure:
     expression: str
     value: Any
     fault: str = ""
-    cell: tuple[int, int] | None = None  # row and column of a table, from 0
+    cell: tuple[int, int, int] | None = None  # row, column, number in it, from 0
 
 
 def plain(text: str) -> tuple[str, int]:
@@ -71,12 +79,14 @@ def plain(text: str) -> tuple[str, int]:
 
 
 def last_digit(text: str) -> int:
-    """The power of ten of the last digit that counts; of 860 000 it is the sixth from the right."""
+    """The power of ten of the last digit that counts: of 860 000 that of the 6, of 2000 that of the
+    first 0. Zeros at the end of a whole number may be rounded, but not the second digit."""
     digits, power = plain(text)
     if "." in digits:
         return power - len(digits.partition(".")[2])
-    zeros = len(digits) - len(digits.rstrip("0")) if len(digits.lstrip("-")) > 3 else 0
-    return power + zeros
+    count = len(digits.lstrip("-"))
+    zeros = len(digits) - len(digits.rstrip("0")) if count > 3 else 0
+    return power + min(zeros, max(count - 2, 0))
 
 
 def agrees(text: str, value: Any) -> bool:
@@ -105,8 +115,11 @@ def shown(value: Any, like: str) -> str:
     if re.search(r"e-?\d", like):
         mantissa, _, power = f"{value:.{count - 1}e}".partition("e")
         return f"{mantissa}e{int(power)}"
-    if "10" in like and ("·" in like or "⁻" in like):
+    if "10" in like and ("·" in like or "⁻" in like or "\\cdot" in like):
         mantissa, _, power = f"{value:.{count - 1}e}".partition("e")
+        if "\\cdot" in like:
+            dollar = "$" * like.startswith("$")
+            return f"{dollar}{mantissa}\\cdot10^{{{int(power)}}}{dollar}"
         raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"10{raised}" if mantissa == "1" and "·" not in like else f"{mantissa}·10{raised}"
     exponent = 0 if value == 0 else math.floor(math.log10(abs(float(f"{value:.{count - 1}e}"))))
@@ -127,22 +140,33 @@ def loaded(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def evaluated(expression: str, name: str) -> Any:
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """What was measured; records made before there was a form call it rows."""
     record = loaded(name)
-    rows = record.get("measured", record.get("rows"))
+    return record.get("measured", record.get("rows", []))
+
+
+def evaluated(expression: str, name: str) -> tuple[Any, bool]:
+    """The value, and whether something projected went into it."""
+    record, rows = loaded(name), rows_of(name)
+    used = "projected" in compile(expression, name, "eval").co_names
 
     def row(**wanted: Any) -> dict[str, Any]:
         both = [*rows, *record.get("projected", [])]
         found = [r for r in both if all(r.get(k) == v for k, v in wanted.items())]
         if len(found) != 1:
             raise LookupError(f"{len(found)} rows of {name} have {wanted}")
+        nonlocal used
+        used |= any(found[0] is r for r in record.get("projected", []))
         return found[0]
 
     def every(key: str) -> list[Any]:
         return [r[key] for r in rows if key in r]
 
     names = {"record": record, "rows": rows, "projected": record.get("projected", [])}
-    return eval(expression, names | {"row": row, "every": every})
+    names["seconds"] = record.get("outcome", record).get("seconds")
+    value = eval(expression, names | {"row": row, "every": every, "rows_of": rows_of})
+    return value, used
 
 
 def cells(block: str, column: int) -> list[str]:
@@ -155,27 +179,40 @@ def split(line: str) -> list[str]:
     return re.split(r"(?<!\\)\|", line.strip().strip("|"))
 
 
+def parts(text: str) -> Iterator[tuple[int, int, str, re.Match[str]]]:
+    """(start, end, block, comment): several comments, one for each record, may follow one block."""
+    place, at, end = 0, 0, 0
+    for comment in COMMENT.finditer(text):
+        above = text[place : comment.start()].rstrip()
+        if above.strip():
+            start = above.rfind("\n\n") + 2
+            at, end = place + (start if start > 1 else 0), place + len(above)
+        place = comment.end()
+        yield at, end, text[at:end], comment
+
+
 def figures(page: Path) -> Iterator[Figure]:
     """All figures of a page that have a record, with what is wrong with them."""
     text = page.read_text(encoding="utf-8")
-    start, block = 0, ""
-    for comment in COMMENT.finditer(text):
-        # Several comments, one for each record, may follow one block.
-        block = text[start : comment.start()].rstrip().rsplit("\n\n", 1)[-1] or block
-        start = comment.end()
-        if comment[1].startswith("no record"):
-            continue
-        head, *lines = comment[1].strip().splitlines()
-        name = head.removeprefix("record ").strip()
-        for line in lines:
-            at = text.count("\n", 0, comment.start()) + 1
-            yield from checked(page.name, at, block, name, *map(str.strip, line.split(" = ", 1)))
+    for _, _, block, comment in parts(text):
+        at = text.count("\n", 0, comment.start()) + 1
+        yield from told(page.name, at, block, comment)
+
+
+def told(page: str, at: int, block: str, comment: re.Match[str]) -> Iterator[Figure]:
+    """The figures of one comment."""
+    if comment[1].startswith("no record"):
+        return
+    head, *lines = comment[1].strip().splitlines()
+    name = head.removeprefix("record ").strip()
+    for line in lines:
+        yield from checked(page, at, block, name, *map(str.strip, line.split(" = ", 1)))
 
 
 def checked(
     page: str, line: int, block: str, name: str, printed: str, expression: str
 ) -> Iterator[Figure]:
-    value = evaluated(expression, name)
+    value, projected = evaluated(expression, name)
     places: list[Any] = []
     if found := re.fullmatch(r"column (\d+)", printed):
         texts, values = [], []
@@ -189,31 +226,75 @@ def checked(
                 continue
             texts += numbers[: len(several)]
             values += several[: len(numbers)]
-            places += [(row, int(found[1]) - 1)] * min(len(numbers), len(several))
+            places += [(row, int(found[1]) - 1, i) for i in range(len(several[: len(numbers)]))]
     else:
-        texts = [part.strip() for part in printed.split(";" if ";" in printed else ", ")]
+        texts = listed(printed)
         values = list(value) if len(texts) > 1 else [value]
     for text, one, cell in zip(texts, values, places or [None] * len(texts), strict=True):
         if one is None:
             continue
         fault = "" if agrees(text, one) else f"is {one}"
-        if not re.search(rf"(?<![\d.]){re.escape(text)}(?!\.?\d)", block):
+        if projected and not NOT_MEASURED.search(surroundings(block, text, cell)):
+            fault = "is not called projected, predicted or a model's"
+        if not re.search(standing(text), block):
             fault = "does not stand in the block above"
         yield Figure(page, line, text, name, expression, one, fault, cell)
 
 
+def listed(printed: str) -> list[str]:
+    return [part.strip() for part in printed.split(";" if ";" in printed else ", ")]
+
+
+def standing(text: str) -> str:
+    """The pattern of a number that is not a part of another one."""
+    return rf"(?<![\d.]){re.escape(text)}(?!\.?\d)"
+
+
+def surroundings(block: str, text: str, cell: tuple[int, int, int] | None) -> str:
+    """The paragraph of a figure; in a table its head, its row and what is above the table."""
+    lines = block.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    if not table:
+        return block
+    if cell is None:
+        rows = [line for line in lines[2:] if re.search(standing(text), line)]
+    else:
+        rows = [table[cell[0] + 2]]
+    return "\n".join([*(line for line in lines if not line.startswith("|")), table[0], *rows])
+
+
+def measured(block: str) -> Iterator[tuple[str, str]]:
+    """(figure, unit) of what looks measured: before a unit, or below one in the head of a table."""
+    for numbers, unit, sigma in MEASURED.findall(block):
+        for figure in re.findall(r"\d[\d.]*(?:\(\d+\))?", numbers):
+            yield figure, unit or sigma
+    table = [split(line) for line in block.splitlines() if line.startswith("|")]
+    if len(table) < 3:
+        return
+    for column, head in enumerate(table[0]):
+        if unit := HEADED.search(head.strip()):
+            for row in table[2:]:
+                for cell in row[1:] if column == 0 else row[column : column + 1]:
+                    # The number in front: what follows may be another quantity.
+                    if figure := re.match(r"[\d.]+", cell.strip()):
+                        yield figure[0], unit[1]
+
+
 def bare(page: Path) -> list[str]:
-    """Times and rates in blocks that say neither which record nor why there is none."""
+    """Figures that look measured in blocks that say neither which record nor why there is none."""
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"```.*?```", lambda code: "\n" * code[0].count("\n"), text, flags=re.S)
     known = [(figure.line, figure.text) for figure in figures(page)]
     found, line = [], 1
     for block in re.split(r"(\n\n+(?!<!-- ))", text):
         last = line + block.count("\n")
-        covered = " ".join(COMMENT.findall(block)) + " "
+        reasons = [c for c in COMMENT.findall(block) if c.startswith("no record")]
+        # What stands in brackets after a space is the reason, without one the error of a number.
+        covered = " ".join(re.sub(r" \([^()]*\)", " ", reason) for reason in reasons) + " "
         covered += " ".join(text for at, text in known if line <= at <= last)
-        for figure, unit in TIME.findall(COMMENT.sub("", block)):
-            if not re.search(rf"(?<![\d.]){re.escape(figure)}(?!\.?\d)", covered):
+        without_errors = re.sub(r"\(\d+\)", "", covered)
+        for figure, unit in measured(COMMENT.sub("", block)):
+            if not re.search(standing(figure), covered if "(" in figure else without_errors):
                 found.append(f"{page.name}: {figure} {unit}")
         line = last
     return found
@@ -222,28 +303,76 @@ def bare(page: Path) -> list[str]:
 def updated(page: Path) -> str:
     """The page with its figures as the records have them, in the same form."""
     text = page.read_text(encoding="utf-8")
-    for figure in figures(page):
-        if not figure.fault or "does not stand" in figure.fault:
-            continue
-        new = shown(figure.value, figure.text)
-        # The block and the comment that names it, which end at this line.
-        lines = text.split("\n")
-        start = figure.line - 1
-        while start > 0 and (lines[start - 1].strip() or lines[start].startswith("<!-- ")):
-            start -= 1
-        end = next(i for i in range(figure.line - 1, len(lines)) if "-->" in lines[i])
-        part = "\n".join(lines[start : end + 1])
-        if figure.cell is not None:
-            row, column = figure.cell
-            at = [i for i in range(start, end) if lines[i].startswith("|")][row + 2]
+    pieces, done = [], 0
+    for (start, end), group in itertools.groupby(parts(text), lambda part: part[:2]):
+        comments = [comment for *_, comment in group]
+        block = text[start:end]
+        found = [f for c in comments for f in told(page.name, 0, block, c)]
+        block, new = rewritten(block, found)
+        pieces += [text[done:start], block]
+        done = end
+        for comment in comments:
+            pieces += [text[done : comment.start()], relabelled(comment[0], new)]
+            done = comment.end()
+    return "".join([*pieces, text[done:]])
+
+
+def rewritten(block: str, found: list[Figure]) -> tuple[str, dict[str, list[str]]]:
+    """The block with new figures, and what became of each text, in the order of the comments.
+
+    A text that stands for several figures (14.6, 14.6) is replaced one by one if it stands as often
+    in the block as in the comments.
+    """
+    new: dict[str, list[str]] = {}
+    for figure in found:
+        if figure.cell is None:
+            right = not figure.fault.startswith("is ") or "called" in figure.fault
+            text = figure.text if right else shown(figure.value, figure.text)
+            new.setdefault(figure.text, []).append(text)
+    for text, texts in new.items():
+        if len(set(texts)) > 1 and len(re.findall(standing(text), block)) != len(texts):
+            new[text] = [text] * len(texts)  # nobody knows which is which: left to a person
+    block = replaced(block, new)
+    lines = block.split("\n")
+    rows = [i for i, line in enumerate(lines) if line.startswith("|")]
+    for figure in found:
+        if figure.cell is not None and figure.fault.startswith("is ") and figure.text:
+            row, column, number = figure.cell
+            at = rows[row + 2]
             words = split(lines[at])
-            words[column] = words[column].replace(figure.text, new)
+            place = list(NUMBER.finditer(words[column]))[number]
+            text = shown(figure.value, figure.text)
+            words[column] = words[column][: place.start()] + text + words[column][place.end() :]
             lines[at] = "|" + "|".join(words) + "|"
-        else:
-            pattern = rf"(?<![\d.]){re.escape(figure.text)}(?!\.?\d)"
-            lines[start : end + 1] = re.sub(pattern, lambda _, new=new: new, part).split("\n")
-        text = "\n".join(lines)
-    return text
+    return "\n".join(lines), new
+
+
+def replaced(text: str, new: dict[str, list[str]]) -> str:
+    """All at once, so that no new figure is taken for an old one."""
+    if not new:
+        return text
+    longest = sorted(new, key=len, reverse=True)
+    counts = dict.fromkeys(new, 0)
+
+    def other(match: re.Match[str]) -> str:
+        texts = new[match[0]]
+        counts[match[0]] += 1
+        return texts[(counts[match[0]] - 1) % len(texts)]
+
+    return re.sub("|".join(map(standing, longest)), other, text)
+
+
+def relabelled(comment: str, new: dict[str, list[str]]) -> str:
+    """The comment with new figures on its left-hand sides; takes them off the lists."""
+    lines = comment.split("\n")
+    for i, line in enumerate(lines):
+        if " = " not in line or line.startswith("column "):
+            continue
+        printed, expression = line.split(" = ", 1)
+        mark = "; " if ";" in printed else ", "
+        texts = [new[text].pop(0) for text in listed(printed)]
+        lines[i] = f"{mark.join(texts)} = {expression}"
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -32,6 +32,9 @@ def test_there_are_figures():
         ("1.13", 1.1363, False),
         ("860 000", 860450.0, True),
         ("860 000", 866000.0, False),
+        ("2000", 1960.0, True),
+        ("2000", 1501.0, False),
+        ("2·10³", 1501.0, True),
         ("−0.06", -0.0572, True),
         ("3e-16", 2.9e-16, True),
         ("2·10⁻⁴", 1.6e-4, True),
@@ -59,6 +62,8 @@ def test_a_printed_number_is_a_value_rounded(text, value, same):
         (1.234e-7, "5e-3", "1e-7"),
         (1.26e-7, "5.1·10⁻³", "1.3·10⁻⁷"),
         (-0.5123, "−0.6", "−0.5"),
+        (2345.0, "1000", "2300"),
+        (5.1e-5, r"4\cdot10^{-4}", r"5\cdot10^{-5}"),
         ((-1.23456, 0.0012), "−2.34(5)", "−1.2346(12)"),
     ],
 )
@@ -113,3 +118,70 @@ def test_a_figure_must_stand_above_its_comment(page):
     (wrong,) = [f for f in figures.figures(page) if f.text == "1.5"]
     assert "does not stand" in wrong.fault
     assert "page.md: 1.52 ms" in figures.bare(page)
+
+
+def written(page, text):
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def test_only_left_hand_sides_cover(page):
+    text = (
+        'It takes 1.5 ms, 21 s before.\n\n<!-- record made_up\n1.5 = 0 * 21 + rows[0]["ms"]\n-->\n'
+    )
+    assert figures.bare(written(page, text)) == ["page.md: 21 s"]
+    reason = text + "<!-- no record: 2 s (of 21) -->\n"
+    assert figures.bare(written(page, reason)) == ["page.md: 21 s"]
+    assert figures.bare(written(page, reason.replace("2 s", "21 s"))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("takes 435, 218 and 110 MB", ["435 MB", "218 MB", "110 MB"]),
+        ("8 to 26 µHa, 0.11(23) mHa", ["8 µHa", "26 µHa", "0.11(23) mHa"]),
+        ("is 2.3σ away and 1.9 times as fast", ["2.3 σ", "1.9 times as"]),
+        ("800 nm for 5 fs in 10 bohr, −2.9037 hartree, 36 times, l ≤ 20", []),
+        ("| | MB | n |\n|---|---|---|\n| a | 12 | 4 |\n| b | 7.5 (2) | 5 |", ["12 MB", "7.5 MB"]),
+        ("| GB on each | 1 |\n|---|---|\n| step | 52 |", ["52 GB"]),
+    ],
+)
+def test_what_looks_measured(page, text, found):
+    assert figures.bare(written(page, text)) == [f"page.md: {one}" for one in found]
+
+
+def test_what_was_projected_is_called_so(page, monkeypatch):
+    rows = {"measured": [{"what": "a", "s": 1.0}], "projected": [{"what": "b", "s": 2.0}]}
+    monkeypatch.setattr(figures, "loaded", lambda name: rows)
+    comment = '\n\n<!-- record made_up\n1.0, 2.0 = [row(what=w)["s"] for w in "ab"]\n-->\n'
+    for text, right in [
+        ("It takes 1.0 and 2.0 s.", False),
+        ("It takes 1.0 and, as projected, 2.0 s.", True),
+        ("| s | by |\n|---|---|\n| 1.0 | a |\n| 2.0 | b |", False),
+        ("| s, by the model | by |\n|---|---|\n| 1.0 | a |\n| 2.0 | b |", True),
+    ]:
+        faults = [f.fault for f in figures.figures(written(page, text + comment))]
+        assert faults == [""] * 2 if right else all("not called" in fault for fault in faults)
+    measured = (
+        comment.replace("1.0, 2.0", "1.0")
+        .replace("[row(what=w)", "[r")
+        .replace('for w in "ab"]', "for r in rows][0]")
+    )
+    assert [f.fault for f in figures.figures(written(page, "It takes 1.0 s." + measured))] == [""]
+
+
+@pytest.mark.parametrize("record", [{"rows": [], "seconds": 3.0}, {"outcome": {"seconds": 3.0}}])
+def test_seconds_of_old_and_new_reproductions(record, monkeypatch):
+    monkeypatch.setattr(figures, "loaded", lambda name: record)
+    assert figures.evaluated("seconds", "made_up") == (3.0, False)
+
+
+def test_equal_figures_are_written_one_by_one_and_no_new_one_for_an_old(page):
+    """1.5, 1.5 and 3.0 become 3.0, 1.5 and 1.6; numbers of the expressions stay."""
+    text = (
+        "From 1.5 over 1.5 to 3.0 s.\n\n<!-- record made_up\n"
+        "1.5, 1.5, 3.0 = [2.0 * 1.5, 1.5, 1.6]\n-->\n"
+    )
+    text = figures.updated(written(page, text))
+    assert text.startswith("From 3.0 over 1.5 to 1.6 s.")
+    assert "3.0, 1.5, 1.6 = [2.0 * 1.5, 1.5, 1.6]" in text
