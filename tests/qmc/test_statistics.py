@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 import scipy.signal
+import scipy.stats
 
+import zitter as zt
 from zitter.qmc import Samples, statistics
+from zitter.qmc.optimized import Optimized, Stage
 from zitter.qmc.statistics import autocorrelation_time, equilibration, reblock
 
 
@@ -92,15 +95,40 @@ def test_the_scatter_of_groups_knows_correlations_longer_than_the_run(blocks):
     assert inside(plain, 2) < 0.9  # which is why
 
 
-def test_few_blocks_have_students_error():
-    """Four independent samples in two blocks of two or in four: t of 3 degrees of freedom."""
-    x = np.array([1.0, -1.0, 3.0, 1.5])
-    estimate = reblock(x)
-    plain = max(x.std(ddof=1) / 2, x.reshape(2, 2).mean(1).std(ddof=1) / math.sqrt(2))
-    # One sigma of Student's t: 1.837 with one degree of freedom, from its closed form tan(πp/2).
-    assert estimate.blocks == 2
-    p = math.erf(1 / math.sqrt(2))
-    assert estimate.error == pytest.approx(plain * math.tan(math.pi * p / 2), rel=1e-9)
+def test_few_samples_have_students_error():
+    """Four that show no correlation: t of 3 degrees of freedom, and a quarter of the variance goes
+    with the mean."""
+    x = np.array([1.0, -1.0, 1.0, -1.0])
+    one, two = (scipy.stats.t.ppf(scipy.stats.norm.cdf(k), 3) for k in (1, 2))
+    assert (one, two) == pytest.approx((1.1969, 3.3068), abs=1e-4)  # printed tables
+    expected = x.std(ddof=1) / 2 / math.sqrt(1 - 1 / 4) * math.sqrt(one * two / 2)
+    assert reblock(x).error == pytest.approx(expected, rel=1e-9)
+
+
+def test_noise_beside_slow_waves():
+    """Their share of the variance is a tenth and of the error nearly all: the first autocorrelation
+    says nothing of it. 300 series, ± 2.7 and 1.2 % by chance."""
+    pulls = []
+    for seed in range(300):
+        noise = np.random.default_rng(1000 + seed).normal(size=1000)
+        found = reblock(autoregressive(1000, 0.95, seed) + 3 * noise)
+        pulls.append(abs(found.mean) / found.error)
+    assert 0.66 < np.mean(np.array(pulls) < 1) < 0.84
+    assert np.mean(np.array(pulls) < 2) > 0.92
+
+
+def test_a_walk_that_does_not_forget_has_no_error_bar():
+    """A drift through all blocks: its length in correlation times is one, or less."""
+    traces = {"energy": np.linspace(-0.667, -0.66, 20), "variance": np.full(20, 0.1)}
+    found = Samples(traces, np.ones(20), 0, "hartree", {})
+    assert found.energy_error == math.inf
+    assert "rests on about 1 independent" in found.notes[0]
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 0.0], [-1.0, 0.5]], ids=str)
+def test_weights_that_weigh_nothing_are_refused(weights):
+    with pytest.raises(zt.InputError, match="weights: must be 2 numbers with a positive sum"):
+        reblock([1.0, 2.0], weights)
 
 
 @pytest.mark.parametrize("a", [0.0, 0.6, 0.9])
@@ -168,3 +196,17 @@ def test_a_constant_series_has_no_error():
 )
 def test_short_form(value, error, text):
     assert statistics.with_error(value, error) == text
+
+
+def test_programs_are_told_every_error_that_people_are():
+    """Of variance, growth energy and time step in DMC; of the variance in an optimization."""
+    rng = np.random.default_rng(0)
+    names = ("energy", "growth_energy", "variance", "acceptance", "effective_timestep")
+    traces = {name: rng.normal(1.0, 0.1, 64) for name in names}
+    found = Samples(traces, np.ones(64), 0, "hartree", {"method": "DMC"}).numbers()
+    for name in ("growth_energy", "variance", "effective_timestep"):
+        assert found[name] == pytest.approx(np.mean(traces[name]))
+        assert found[f"{name}_error"] == pytest.approx(0.1 / 8, rel=0.5)
+    course = np.array([[-1.0, -2.0], [0.1, 0.2], [3.0, 2.0], [0.5, 0.25]])
+    told = Optimized({}, [Stage("LinearMethod", "hartree", 1, *course)], {}).numbers()
+    assert (told["variance"], told["variance_error"]) == (2.0, 0.25)

@@ -64,7 +64,8 @@ class Samples(Result):
         residuals = self.scatter.get(name, np.zeros(0))
         if 2 <= found.blocks < MANY_BLOCKS and len(residuals) >= 2:
             found = with_groups(found, residuals)
-        return found if found.error > 0 or not self._stands_still() else unknown(found)
+        lost = found.error == 0 and self._stands_still()
+        return unknown(found) if lost or found.shorter_than_its_correlations else found
 
     def _stands_still(self) -> bool:
         """Whether energies of blocks are equal by lack of moves, not since ψ is an eigenstate."""
@@ -145,6 +146,7 @@ class Samples(Result):
                 for name, part in self.parts.items()
             },
             "variance": self.variance,
+            "variance_error": self.estimate("variance").error,
             "acceptance": self.acceptance,
             "blocks": len(self.weights) - self.start,
             "notes": self.notes,
@@ -157,6 +159,10 @@ class Samples(Result):
             }
         if "population" in self.traces:
             found["population"] = self.estimate("population").mean
+        for name in ("growth_energy", "effective_timestep"):
+            if name in self.traces:
+                part = self.estimate(name)
+                found |= {name: part.mean, f"{name}_error": part.error}
         return found | measured.numbers(self.estimators)
 
     def summary(self) -> str:

@@ -1,15 +1,11 @@
-"""What correlated samples are worth: reblocking, autocorrelation time, equilibration.
+"""What correlated samples are worth: error bars, autocorrelation time, equilibration.
 
-Flyvbjerg and Petersen, J. Chem. Phys. 91, 461 (1989): averaging neighbours in pairs leaves the
-mean and makes the samples less correlated; the naive error grows until the blocks are independent.
-Lee, Zhang and Drummond (Phys. Rev. E 83, 066706) choose the shortest block length B with
-B³ > 2 n (σ_B/σ_1)⁴, which balances the bias left against the noise of the error bar itself. Error
-bars hold the truth in 68.3 % of all runs: an error from m blocks is multiplied by the quantile of
-Student's t with m − 1 degrees of freedom (1.32 for three blocks, 1.06 for ten).
-
-Blocks of a short series are few, and where by chance they look independent the error is too small.
-So it is never below that of a series with one correlation time and the same first
-autocorrelation: of x_t = ρ x_{t−1} + noise, whose τ = (1 + ρ)/(1 − ρ).
+The error bar of a series is that of `correlations`: over all likely mixtures of independent noise
+and a part that is forgotten with one time. Short series hardly tell such mixtures apart, so that it
+is never below that of a series with one correlation time and the same first autocorrelation: of
+x_t = ρ x_{t−1} + noise, whose τ = (1 + ρ)/(1 − ρ). What was estimated from m independent samples is
+multiplied as Student's t with m − 1 degrees of freedom asks for (1.1 for ten), so that error bars
+and twice of them hold the truth about as often as those of a normal distribution.
 
 A series shorter than some tens of its correlation times cannot tell them. Walkers can: groups of
 them do not hear of each other, however long each is correlated, so that short runs take their error
@@ -24,14 +20,13 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from zitter import checks
+from zitter.qmc.correlations import likely_errors, student
 
-ONE_SIGMA = float(ndtr(1.0))  # probability below +1σ
 TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
 GROUPS = "groups_of_"  # begins the names of records that hold a number for each group of walkers
-MANY_BLOCKS = 64  # from which on reblocking is as good as the scatter of groups
+MANY_BLOCKS = 64  # independent ones, from which on a series is as good as the scatter of groups
 FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
 FEW_SAMPLES = 16  # independent ones, below which an error bar is itself uncertain
 
@@ -59,6 +54,11 @@ class Estimate:
         return self.samples / self.autocorrelation_time
 
     @property
+    def shorter_than_its_correlations(self) -> bool:
+        """Whether the series cannot tell how long it is correlated, and nobody else does."""
+        return not self.groups and self.samples > 2 and self.effective_samples < 1.1
+
+    @property
     def note(self) -> str:
         """What to say beside an error bar that rests on little; empty where it can be trusted."""
         if self.groups or self.error == 0:
@@ -75,56 +75,60 @@ class Estimate:
 
 
 def reblock(series: Any, weights: Any = None) -> Estimate:
-    """The (weighted) mean of a correlated series and its error by reblocking."""
+    """The (weighted) mean of a correlated series and its error; blocks are those that are worth one
+    independent sample each."""
     x = checks.numbers("series", series)
     n = len(x)
     if n == 0:
         raise checks.InputError("series", "must hold numbers, but is empty")
-    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    w = _weights(weights, n)
     mean = float(np.sum(w * x) / np.sum(w))
     if n < 2:
         return Estimate(mean, math.inf, math.inf, 1, 1.0, n)
-    # A ratio of means has the error of its linearized residual w(x − mean)/⟨w⟩.
-    z = w * (x - mean) / np.mean(w)
-    lengths, errors = [], []
-    block, length = z, 1
-    while len(block) >= 2:
-        lengths.append(length)
-        errors.append(float(np.std(block, ddof=1) / math.sqrt(len(block))))
-        even = len(block) // 2 * 2
-        block = 0.5 * (block[0:even:2] + block[1:even:2])
-        length *= 2
-    base = errors[0]
-    chosen = len(errors) - 1
-    if base == 0:
-        chosen = 0
-    else:
-        for k, (size, error) in enumerate(zip(lengths, errors, strict=True)):
-            if size**3 > 2 * n * (error / base) ** 4:
-                chosen = k
-                break
-    blocks = n // lengths[chosen]
-    # The longest blocks are few, and their error bar is itself noisy: never below shorter ones'.
-    error = max(errors[: chosen + 1])
-    tau = (error / base) ** 2 if base > 0 else 1.0
-    error *= float(stdtrit(blocks - 1, ONE_SIGMA))
-    floor, longest = _of_one_time(z)
-    error, tau = max(error, float(floor)), max(tau, float(longest))
+    residuals = _residuals(x, mean, w)
+    errors, times = _errors(residuals[:, None])
+    tau = max(float(times[0]), 1.0)
+    error = float(errors[0])
+    length = min(math.ceil(tau), n)
     return Estimate(
         mean,
         error,
-        error / math.sqrt(2 * max(blocks - 1, 1)),
-        lengths[chosen],
-        max(tau, 1.0),
+        error / math.sqrt(2 * max(n / tau - 1, 1)),
+        length,
+        tau,
         n,
-        base,
+        float(np.std(residuals, ddof=1) / math.sqrt(n)),
     )
+
+
+def _weights(weights: Any, n: int) -> np.ndarray:
+    if weights is None:
+        return np.ones(n)
+    w = checks.numbers("weights", weights)
+    if w.shape != (n,) or not np.sum(w) > 0:
+        raise checks.InputError(
+            "weights", f"must be {n} numbers with a positive sum, but have shape {w.shape} and "
+            f"sum {np.sum(w):g}",
+        )  # fmt: skip
+    return w
+
+
+def _residuals(x: np.ndarray, mean: Any, w: np.ndarray) -> np.ndarray:
+    """A ratio of means has the error of its linearized residual w(x − mean)/⟨w⟩."""
+    return w * (x - mean) / np.mean(w)
+
+
+def _errors(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(errors of means, τ) of each column of (samples, columns)."""
+    likely, times = likely_errors(residuals)
+    floor, longest = _of_one_time(residuals)
+    return np.maximum(likely, floor), np.maximum(times, longest)
 
 
 def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
     """(error of the mean, τ) of series (samples, …) about their mean, if of one correlation time.
 
-    σ² = v τ/n with τ = (1 + ρ)/(1 − ρ) and the quantile of Student's t for n/τ samples. The first
+    σ² = v τ/n with τ = (1 + ρ)/(1 − ρ), widened by Student's t for n/τ samples. The first
     autocorrelation of n samples is (1 + 3ρ)/n too small on average, and their variance v by τ/n.
     """
     n, z = len(z), z - np.mean(z, axis=0)
@@ -136,7 +140,7 @@ def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
     tau = (1 + rho) / (1 - rho)
     seen = 1 - np.minimum(tau / n, 0.6)  # of the variance, in so short a time
     error = np.sqrt(power / (n - 1) * tau / n / seen)
-    return error * stdtrit(np.maximum(n / tau, 1.5) - 1, ONE_SIGMA), tau
+    return error * student(np.maximum(n / tau, 1.5) - 1), tau
 
 
 def group_count(walkers: int, relatives: bool = False) -> int:
@@ -168,7 +172,7 @@ def with_groups(found: Estimate, residuals: np.ndarray) -> Estimate:
     G = len(residuals)
     error = math.sqrt(G / (G - 1) * float(np.sum(residuals**2)))
     tau = (error / found.naive) ** 2 if found.naive > 0 else 1.0
-    error *= float(stdtrit(G - 1, ONE_SIGMA))
+    error *= float(student(G - 1))
     return dataclasses.replace(
         found, error=error, error_of_error=error / math.sqrt(2 * (G - 1)),
         autocorrelation_time=max(tau, 1.0), groups=G,
@@ -189,25 +193,12 @@ def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.
     n = len(x)
     if n == 0:
         raise checks.InputError("series", "must hold numbers, but is empty")
-    w = (np.ones(n) if weights is None else np.asarray(weights, np.float64))[:, None]
+    w = _weights(weights, n)[:, None]
     mean = np.sum(w * x, axis=0) / np.sum(w)
     if n < 2:
         return mean, np.full(mean.shape, math.inf)
-    block = w * (x - mean) / np.mean(w)
-    error, chosen = np.zeros(mean.shape), np.zeros(mean.shape)
-    base, open_, length = np.zeros(mean.shape), np.ones(mean.shape, bool), 1
-    floor, _ = _of_one_time(block)
-    while len(block) >= 2 and open_.any():
-        found = np.std(block, axis=0, ddof=1) / math.sqrt(len(block))
-        base = found if length == 1 else base
-        error = np.where(open_, np.maximum(error, found), error)
-        chosen = np.where(open_, n // length, chosen)
-        growth = np.divide(found, base, out=np.ones_like(base), where=base > 0)
-        open_ = open_ & (base > 0) & (length**3 <= 2 * n * growth**4)
-        even = len(block) // 2 * 2
-        block = 0.5 * (block[0:even:2] + block[1:even:2])
-        length *= 2
-    return mean, np.maximum(error * stdtrit(chosen - 1, ONE_SIGMA), floor)
+    flat = _residuals(x, mean, w).reshape(n, -1)
+    return mean, _errors(flat)[0].reshape(mean.shape)
 
 
 def autocorrelation_time(series: Any, window: float = 5.0) -> float:

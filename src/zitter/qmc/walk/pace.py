@@ -9,11 +9,20 @@ from zitter import checks
 from zitter.qmc.walk.localization import Localization, TMoves
 from zitter.qmc.wavefunction import Wavefunction
 
+LONGEST = 10000  # blocks of equilibration that nobody asked for
+
 
 def usual_equilibration(psi: Wavefunction, timestep: float, steps: int) -> int:
     """Blocks in which electrons diffuse over the extent of the system."""
     needed = psi.system.extent**2 / (psi.system.dimension * timestep)
-    return int(min(max(math.ceil(needed / steps), 10), 10000))
+    if needed / steps > LONGEST:
+        raise checks.InputError(
+            "equilibration",
+            f"must be given, since at timestep = {timestep:g} electrons diffuse over the system in "
+            f"{needed / steps:.3g} blocks of {steps} ({psi.system.usual_timestep:.3g} is a usual "
+            "time step), but is missing",
+        )
+    return max(math.ceil(needed / steps), 10)
 
 
 def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
