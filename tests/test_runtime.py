@@ -9,14 +9,16 @@ import subprocess
 import sys
 import textwrap
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import runtime
+from zitter import processes, runtime
 from zitter.cases import memory
+from zitter.qmc import spread
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +73,11 @@ def test_precision(precision, products, real, complex_):
         ({"device": "abacus"}, "device: must be one of this machine's devices"),
         ({"device": "cpu:99"}, "device: must have an index below"),
         ({"mesh": {"space": 64}}, "mesh: must not ask for more"),
+        (
+            {"mesh": {"space": 64}, "device": "cpu"},
+            "but asks for 64; its cores become more with 64 processes, or with "
+            "JAX_NUM_CPU_DEVICES=64 in the environment",
+        ),
         ({"mesh": {"space": 0}}, "mesh.space: must be at least 1"),
         ({"mesh": 4}, "mesh: must be a table, but is 4"),
         ({"mesh": {"planets": 1}}, "mesh: must be one of"),
@@ -82,6 +89,23 @@ def test_refusals_change_nothing(given, message):
         zt.configure(**({"precision": "tf32"} | given))
     assert runtime.settings().precision == "single"
     assert jax.config.jax_default_matmul_precision == "highest"
+
+
+def test_many_processes_must_divide_something(monkeypatch):
+    monkeypatch.setattr(processes, "count", lambda: 2)
+    with pytest.raises(zt.InputError, match="mesh: must say what 2 processes divide, but is mis"):
+        runtime.make_mesh({"space": 1}, runtime.find_device("cpu"))
+
+
+def test_twists_that_a_mesh_does_not_divide(monkeypatch):
+    """Three along each axis are 27, which is neither what was given nor even."""
+    mesh: Any = SimpleNamespace(axis_names=("twists",), shape={"twists": 2}, size=2)
+    monkeypatch.setattr(runtime, "_settings", runtime.Settings("double", None, mesh))
+    with pytest.raises(zt.InputError) as error:
+        spread.check_count(8, 27)
+    assert "such as 26 or 28 once laid out, but is 27 of them: a number N stands for a grid of" in (
+        str(error.value)
+    )
 
 
 def test_device_by_name():

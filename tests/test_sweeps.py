@@ -193,9 +193,12 @@ def test_refusals(case, tmp_path, capsys, monkeypatch):
 
     assert "--over: must be given, like laser.intensity" in refused()
     assert "laser.intensity: must be positive, but is -1" in refused(
-        "--over", "laser.intensity=-1,2"
+        "--over", "laser.intensity=-1,-2"
     )
     assert "laser.color" in refused("--over", "laser.color=1,2")
+    assert "must give at most 100000 items, but 1000 × 1001 values give 1001000" in refused(
+        "--over", "laser.cep=0:1:lin:1000", "--over", "laser.cycles=2:3:lin:1001"
+    )
     assert "--over: must name each key once" in refused("--over", OVER, "--over", OVER)
     assert '--items: must be FIRST:END within 0:4, but is "3:9"' in refused(
         "--over", OVER, "--items", "3:9"
@@ -205,6 +208,64 @@ def test_refusals(case, tmp_path, capsys, monkeypatch):
         "--over", OVER, "--slurm", "partition=gpu"
     )
     assert "--slurm: must be like partition=gpu" in refused("--over", OVER, "--slurm", "gpu")
+    assert "--slurm: time must be a whole number from 1, but is abc" in refused(
+        "--over", OVER, "--slurm", "time=abc,cluster=local"
+    )
+    assert "--slurm: memory must be a number of GB, but is much" in refused(
+        "--over", OVER, "--slurm", "memory=much"
+    )
+
+
+def test_what_submitit_refuses_leaves_no_folder(tmp_path):
+    pytest.importorskip("submitit")
+    with pytest.raises(zt.InputError, match="--slurm: must suit submitit, but") as error:
+        arrays.submit("cluster=local,colour=red", tmp_path / "new" / "out", [0], ["zitter"])
+    assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+def test_tasks_of_an_array_get_the_options_of_the_command(case, tmp_path, capsys, monkeypatch):
+    """Refused items are put down at once, and the others submitted."""
+    given = []
+
+    def submit(*arguments):
+        given.extend(arguments)
+        return 0
+
+    monkeypatch.setattr(arrays, "submit", submit)
+    out = tmp_path / "out"
+    code, *_ = zitter(
+        capsys, "sweep", case, "--over", "laser.intensity=1e13,-1,1e14", "--out", out, "--slurm",
+        "tasks=2", "--checkpoint-every", "7", "--batch", "3", "--precision", "single",
+    )  # fmt: skip
+    assert code == 1 and given[2] == [0, 2]
+    assert {"--checkpoint-every=7.0", "--batch=3", "--precision=single"} <= set(given[3])
+    (reason,) = (out / "items").glob("*.txt")
+    assert reason.read_text().startswith("laser.intensity: must be positive, but is -1")
+
+
+def test_an_item_with_bad_input_fails_by_itself(case, tmp_path, capsys, monkeypatch):
+    """One by one, among processes of which one has nothing else, and again."""
+    case.write_text(f"{LEVELS}[eigenstates]\nbasis_check = false\n", encoding="utf-8")
+    arguments = ("sweep", case, "--over", "model.terms.1.softening=1,-1", "--json")
+    sentence = "model.terms.1.softening: must be "
+    code, stdout, stderr = zitter(capsys, *arguments, "--out", tmp_path / "out")
+    told = last_json(stdout)
+    assert code == 1 and told["done"] == 1 and sentence in told["failed"]["1"]
+    assert f"item 1 (model.terms.1.softening=-1) failed: {sentence}" in stderr
+    code, stdout, stderr = zitter(capsys, *arguments, "--out", tmp_path / "out")
+    assert code == 1 and "1 items are there already" in stderr and sentence in stderr
+    code, _, stderr = zitter(capsys, *arguments, "--out", tmp_path / "no", "--dry-run")
+    assert code == 1 and f"would fail: {sentence}" in stderr and not (tmp_path / "no").exists()
+    monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 1")
+    code, *_ = zitter(capsys, *arguments, "--out", tmp_path / "two")
+    assert code == 1 and sentence in zt.load(tmp_path / "two").failed[1]
+
+
+def test_the_name_of_an_item_is_made_once(case, monkeypatch):
+    (item,) = sweeps.laid_out(case, [], [sweeps.Axis("laser.cep", (0.0,))])
+    name = item.name
+    monkeypatch.setattr("zitter.same_run.fingerprint", lambda *parts: pytest.fail("made anew"))
+    assert item.name == name
 
 
 def test_tasks_of_an_array_are_stretches_of_what_is_missing():
@@ -313,8 +374,9 @@ def test_processes_are_not_for_arrays_of_jobs(case, capsys):
 
 
 @pytest.mark.multiprocess
-@pytest.mark.parametrize("values", ["1,-1", "-1,1"])
-def test_nothing_begins_where_one_process_refuses_its_items(case, tmp_path, values):
+@pytest.mark.parametrize(("values", "status"), [("1,-1", 1), ("-1,1", 1), ("-1,-2", 2)])
+def test_processes_of_which_some_refuse_their_items(case, tmp_path, values, status):
+    """What can run does; nothing begins where all refuse."""
     case.write_text(f"{LEVELS}[eigenstates]\nbasis_check = false\n", encoding="utf-8")
     command = [sys.executable, "-m", "zitter", "sweep", case, f"--out={tmp_path / 'out'}"]
     done = subprocess.run(
@@ -324,9 +386,14 @@ def test_nothing_begins_where_one_process_refuses_its_items(case, tmp_path, valu
         env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
         timeout=600,
     )
-    assert done.returncode == 2 and not (tmp_path / "out").exists()
-    assert done.stderr.count("error: ") == 1, done.stderr
-    assert "(with model.terms.1.softening=-1)" in done.stderr
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("error: ") == status - 1, done.stderr
+    if status == 2:
+        assert not (tmp_path / "out").exists()
+        assert "(with model.terms.1.softening=-1)" in done.stderr
+    else:
+        found = zt.load(tmp_path / "out")
+        assert found.done.sum() == len(found.failed) == 1
 
 
 @pytest.mark.multiprocess

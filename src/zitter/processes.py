@@ -70,18 +70,18 @@ def found(environment: Mapping[str, str] = os.environ) -> Place | None:
         place = parse(environment[VARIABLE])
     elif "OMPI_COMM_WORLD_SIZE" in environment:  # before Slurm, which may have started its daemons
         size, rank, local = (
-            int(environment.get(f"OMPI_COMM_WORLD_{n}", "0"))
-            for n in ("SIZE", "RANK", "LOCAL_RANK")
+            _number(environment, f"OMPI_COMM_WORLD_{n}") for n in ("SIZE", "RANK", "LOCAL_RANK")
         )
         place = Place(_open_mpi_address(environment, size), size, rank, local)
     elif "SLURM_STEP_NODELIST" in environment:
-        count = environment.get("SLURM_STEP_NUM_TASKS", environment.get("SLURM_NTASKS", "1"))
+        tasks = "SLURM_STEP_NUM_TASKS"
+        count = _number(environment, tasks if tasks in environment else "SLURM_NTASKS", 1)
         host = _first_host(environment["SLURM_STEP_NODELIST"])
         # Jobs and steps that share a node get ports of their own.
-        job, step = (int(environment.get(f"SLURM_{n}", "0")) for n in ("JOB_ID", "STEP_ID"))
+        job, step = (_number(environment, f"SLURM_{n}") for n in ("JOB_ID", "STEP_ID"))
         port = PORT + (job + 97 * step) % PORTS
-        index, local = (int(environment.get(f"SLURM_{n}", "0")) for n in ("PROCID", "LOCALID"))
-        place = Place(f"{host}:{port}", int(count), index, local)
+        index, local = (_number(environment, f"SLURM_{n}") for n in ("PROCID", "LOCALID"))
+        place = Place(f"{host}:{port}", count, index, local)
     else:
         return None
     return place if place.count > 1 else None
@@ -259,10 +259,17 @@ def _gpus() -> list[str]:
     return sorted((match[1] for match in found if match), key=int)
 
 
+def _number(environment: Mapping[str, str], name: str, otherwise: int = 0) -> int:
+    text = environment.get(name, str(otherwise))
+    if not checks.is_count(text):
+        raise checks.InputError(name, f'must be a whole number, but is "{text}"')
+    return int(text)
+
+
 def _first_host(nodes: str) -> str:
-    """Of a list as Slurm writes it: "gpu[003-005,9],login1" → "gpu003"."""
-    match = re.match(r"([^,\[]+)(?:\[([^\],-]+))?", nodes)
-    return "" if match is None else match[1] + (match[2] or "")
+    """Of a list as Slurm writes it: "rack[0-1]n[003-005,9]-ib,login1" → "rack0n003-ib"."""
+    match = re.match(r"(?:[^,\[\]]|\[[^\[\]]*\])*", nodes)
+    return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", match[0]) if match else ""
 
 
 def _open_mpi_address(environment: Mapping[str, str], size: int) -> str:

@@ -135,23 +135,31 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
         checks.choice("mesh", axis, tuple(MESH_AXES))
     sizes = {axis: checks.integer(f"mesh.{axis}", n, 1) for axis, n in sizes.items()}
     sizes = {axis: n for axis, n in sizes.items() if n > 1}
-    total = math.prod(sizes.values())
-    devices = _mesh_devices(device.platform, total)
-    if total > len(devices):
-        raise checks.InputError(
-            "mesh",
-            f"must not ask for more than the {len(devices)} {device.platform} device(s) here, "
-            f"but asks for {total}",
-        )
     if not sizes:
         if processes.count() > 1:
             raise checks.InputError(
                 "mesh", f"must say what {processes.count()} processes divide, but is missing"
             )
         return None
+    total = math.prod(sizes.values())
+    devices = _mesh_devices(device.platform, total)
+    if total > len(devices):
+        raise checks.InputError(
+            "mesh",
+            f"must not ask for more than the {len(devices)} {device.platform} device(s) here, "
+            f"but asks for {total}{_remedy(device.platform, total)}",
+        )
     shape = tuple(sizes.values())
     kinds = (AxisType.Auto,) * len(shape)
     return Mesh(np.asarray(devices[:total]).reshape(shape), tuple(sizes), axis_types=kinds)
+
+
+def _remedy(platform: str, total: int) -> str:
+    """How a machine without GPUs gets more devices: its cores are one to JAX."""
+    if platform != "cpu" or processes.count() > 1:
+        return ""
+    variable = f"JAX_NUM_CPU_DEVICES={total}"
+    return f"; its cores become more with {total} processes, or with {variable} in the environment"
 
 
 def _mesh_devices(platform: str, total: int) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from pathlib import Path
 
 import zitter as zt
@@ -52,7 +53,21 @@ def main(folder: str, names: list[str]) -> dict:
         "ChebyshevFilter": ("run", levels, *block, f"{SOLVER}={{type='ChebyshevFilter'}}"),
         "sweep": ("sweep", packet, "--over", "model.terms.1.frequency=1,2", "--mesh", "space=2"),
     }
-    return {name: told(here, *commands[name]) for name in names}
+    known = {name: told(here, *commands[name]) for name in names if name in commands}
+    return known | ({"python": from_python()} if "python" in names else {})
+
+
+def from_python() -> dict:
+    """Levels, and a run that begins with one: warnings, and what the levels say of the mesh."""
+    zt.configure(mesh={"space": 2})
+    model = zt.Model([zt.Kinetic(order=4), zt.Harmonic()])
+    H = zt.discretize(model, zt.Grid(31, 0.4))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        levels = zt.eigenstates(H, 2, zt.Direct())
+        first = [str(warning.message) for warning in said]
+        zt.Eigenstate(0, solver=zt.Direct()).on(H)
+        return {"said": first, "later": len(said) - len(first), "info": levels.info["mesh_unused"]}
 
 
 def told(here: Path, *arguments: str) -> dict:

@@ -9,7 +9,7 @@ from mesh import devices
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    names = ["walkers", "batch", "packet", "waves", "direct", "one", "LOBPCG"]
+    names = ["walkers", "batch", "packet", "waves", "direct", "one", "LOBPCG", "python"]
     return devices.run("commands", 2, str(tmp_path_factory.mktemp("commands")), names)
 
 
@@ -33,6 +33,14 @@ def test_a_solver_for_one_device_says_so(told):
     assert "warning: Direct works on one device of the mesh space = 2, and" in found["said"]
     assert found["info"]["mesh_unused"] == "Direct works on one device of the mesh space = 2"
     assert found["info"]["mesh"] == "" and "mesh_unused" not in told["one"]["info"]
+
+
+def test_python_says_so_as_well(told):
+    """Of levels that a program asks for, not of those that a run on the mesh begins with."""
+    reason = "Direct works on one device of the mesh space = 2"
+    (said,) = [text for text in told["python"]["said"] if "mesh" in text]
+    assert said.startswith(f"{reason}, and the other devices idle")
+    assert told["python"]["info"] == reason and told["python"]["later"] == 0
 
 
 def check_levels(found, one):

@@ -422,6 +422,33 @@ def test_where_the_environment_puts_a_process():
         processes.found({"ZITTER_PROCESS": "node7:1234 8 8"})
 
 
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [
+        ("rack[0-1]n[0-3]", "rack0n0"),
+        ("gpu[003-005,9]-ib,login1", "gpu003-ib"),
+        ("a-1,b[1-2]", "a-1"),
+        ("n[7]", "n7"),
+        ("", ""),
+    ],
+)
+def test_the_first_of_the_nodes_that_slurm_lists(nodes, first):
+    assert processes._first_host(nodes) == first
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("SLURM_PROCID", {"SLURM_STEP_NODELIST": "n1", "SLURM_NTASKS": "2"}),
+        ("SLURM_NTASKS", {"SLURM_STEP_NODELIST": "n1"}),
+        ("OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE": "2"}),
+    ],
+)
+def test_places_are_whole_numbers(name, others):
+    with pytest.raises(checks.InputError, match=f'{name}: must be a whole number, but is "two"'):
+        processes.found(others | {name: "two"})
+
+
 def test_where_open_mpi_puts_a_process():
     words = {"SIZE": "4", "RANK": "3", "LOCAL_RANK": "1", "LOCAL_SIZE": "2"}
     many = {f"OMPI_COMM_WORLD_{name}": value for name, value in words.items()}

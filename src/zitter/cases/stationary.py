@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any, ClassVar
 
-from zitter import checks, runtime, same_run, solve
+from zitter import checks, processes, runtime, same_run, solve
 from zitter.cases import schema
 from zitter.cases.base import Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
@@ -14,10 +13,10 @@ from zitter.config.document import Document
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
 from zitter.initial import without_light
-from zitter.keywords import caller
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
 from zitter.solve import needs
+from zitter.solve.stationary import mesh_unused, warn_of_unused_mesh
 
 
 @dataclasses.dataclass
@@ -69,13 +68,10 @@ class Stationary(Physics):
         with located("eigenstates.solver"):
             solver = self.options.get("solver") or recommended(H, n)
             solver.check(H, n)
-        self.unused = _unused_mesh(H, solver)
+        _require_mesh(H, solver)
+        self.unused = mesh_unused(solver)
         if self.unused:
-            warnings.warn(
-                f"{self.unused}, and the other devices idle: leave the mesh out, or take a solver "
-                "that it divides",
-                stacklevel=caller(),
-            )
+            warn_of_unused_mesh(self.unused)
         self.found = H, solver
 
     def estimate(self) -> Estimate:
@@ -107,7 +103,9 @@ class Stationary(Physics):
 
     def _solved(self, job: Job, resume: bool) -> Eigenstates:
         H, solver = self._ready()
-        options: dict[str, Any] = {"checkpoint": job.checkpoint / "rounds", "resume": resume}
+        kept = job.checkpoint / "rounds"
+        resume = resume and bool(processes.agree(kept.exists())[0])
+        options: dict[str, Any] = {"checkpoint": kept, "resume": resume}
         # Every run of a file says what its basis costs, unless asked not to.
         options["basis_check"] = self.options.get("basis_check", True)
         every = self.options.get("checkpoint_every") if job.every is None else job.every
@@ -115,10 +113,7 @@ class Stationary(Physics):
             options["checkpoint_every"] = every
         job.begin()
         with located("eigenstates"):
-            result = solve.eigenstates(H, self.options.get("n", 1), solver, **options)
-        if self.unused:
-            result.info["mesh_unused"] = self.unused
-        return result
+            return solve.eigenstates(H, self.options.get("n", 1), solver, **options)
 
     def _ready(self) -> tuple[Hamiltonian, Eigensolver]:
         if self.found is None:
@@ -127,17 +122,11 @@ class Stationary(Physics):
         return self.found
 
 
-def _unused_mesh(H: Hamiltonian, solver: Eigensolver) -> str:
-    """Refuse a mesh that divides nothing here; the reason where a solver takes one device of it."""
+def _require_mesh(H: Hamiltonian, solver: Eigensolver) -> None:
+    """Refuse a mesh that divides nothing here."""
     try:
         if solver.divides:
             H.divided()
-            return ""
     except Unsupported as error:
         raise checks.InputError("mesh", f"must suit this model, but {error}") from None
-    basis = checks.with_article(type(H.basis).__name__)
-    mesh = runtime.mesh_for(H.basis.mesh_axes, basis)
-    if mesh is None:
-        return ""
-    asked = ", ".join(f"{axis} = {size}" for axis, size in mesh.shape.items())
-    return f"{type(solver).__name__} works on one device of the mesh {asked}"
+    runtime.mesh_for(H.basis.mesh_axes, checks.with_article(type(H.basis).__name__))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ NAMES = {
     "cpus": "cpus_per_task",
     "memory": "mem_gb",
 }
+WHOLE = {"tasks": 1, "time": 1, "gpus": 0, "cpus": 1, "nodes": 1}  # numbers, from these on
 EXAMPLE = "partition=gpu,tasks=8,time=60"
 
 
@@ -32,13 +34,16 @@ def submit(text: str, out: Path, missing: Sequence[int], command: list[str]) -> 
             "--slurm", "must have submitit installed: pip install 'zitter[slurm]'"
         ) from None
     if not missing:
-        print("every item is there already; nothing was submitted")
+        print("no item is left to compute; nothing was submitted")
         return 0
+    absent = [folder for folder in (out / "slurm", out, *out.parents) if not folder.exists()]
     try:
         executor: Any = submitit.AutoExecutor(folder=out / "slurm", cluster=cluster)
         executor.update_parameters(**{_named(key): value for key, value in options.items()})
-    except (RuntimeError, NameError, TypeError, ValueError) as error:
-        raise checks.InputError("--slurm", f"must suit submitit, but {error}") from None
+    except (AssertionError, RuntimeError, NameError, TypeError, ValueError) as error:
+        _remove(absent)
+        reason = " ".join(str(error).split()) or "it refuses them"
+        raise checks.InputError("--slurm", f"must suit submitit, but {reason}") from None
     with executor.batch():
         jobs = [
             executor.submit(submitit.helpers.CommandFunction([*command, f"--items={first}:{end}"]))
@@ -68,11 +73,29 @@ def _options(text: str) -> dict[str, Any]:
         if not equals or not key or not value:
             raise checks.InputError("--slurm", f'must be like {EXAMPLE}, but is "{text}"')
         found[key] = int(value) if checks.is_count(value) else value
-    if not isinstance(found.get("tasks", 1), int) or found.get("tasks", 1) < 1:
-        raise checks.InputError(
-            "--slurm", f"tasks must be a whole number from 1, but is {found['tasks']}"
-        )
+    for key, least in WHOLE.items():
+        value = found.get(key, least)
+        if not isinstance(value, int) or value < least:
+            raise checks.InputError(
+                "--slurm", f"{key} must be a whole number from {least}, but is {value}"
+            )
+    if "memory" in found:
+        found["memory"] = _gigabytes(found["memory"])
     return found
+
+
+def _gigabytes(value: Any) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(value) < math.inf:
+            return float(value)
+    raise checks.InputError("--slurm", f"memory must be a number of GB, but is {value}")
+
+
+def _remove(made: Sequence[Path]) -> None:
+    """Empty folders, which submitit makes before it looks at its parameters."""
+    with contextlib.suppress(OSError):
+        for folder in made:
+            folder.rmdir()
 
 
 def _named(key: str) -> str:

@@ -77,16 +77,51 @@ def sweep(request: Request, arguments: list[str]) -> int:
         own = processes.share(place, plan.chosen)
         missing = [item for item in own if not store.done(item)]
         with named(request.case):
-            parts = sweeps.parts(missing, request.batch, estimating=request.dry_run)
+            parts, refused = sweeps.parts(missing, request.batch, estimating=request.dry_run)
+            if refused and not parts and not any(map(store.done, plan.items)):
+                tried = {item.index for item in missing}
+                others = [item for item in plan.items if item.index not in tried]
+                sweeps.require_one(refused, others, estimating=request.dry_run)
         if request.dry_run:
-            return sweep_estimates.tell(request.case.name, plan.axes, own, parts, request.json)
+            return _estimated(request, plan, own, parts, refused)
         if request.slurm is not None:
-            return arrays.submit(
-                request.slurm, request.out, [i.index for i in missing], _again(request)
-            )
+            return _submitted(request, store, parts, refused)
         if not launching.may_begin(place):
             return launching.HELD
-        return _run(request, plan, parts, len(own) - len(missing))
+        return _run(request, plan, parts, refused, len(own) - len(missing))
+
+
+def _estimated(
+    request: Request,
+    plan: Plan,
+    own: Sequence[sweeps.Item],
+    parts: Sequence[sweeps.Part],
+    refused: sweeps.Refused,
+) -> int:
+    """What the items take that would run; the others are named."""
+    indices = {item.index for item, _ in refused}
+    good = [item for item in own if item.index not in indices]
+    sweep_estimates.tell(request.case.name, plan.axes, good, parts, request.json)
+    for item, error in refused:
+        told = f"item {item.index} ({item.label}) would fail: {error}"
+        print(f"{request.case.name}: {told}", file=sys.stderr)
+    return 1 if refused else 0
+
+
+def _submitted(
+    request: Request,
+    store: sweeps.Store,
+    parts: Sequence[sweeps.Part],
+    refused: sweeps.Refused,
+) -> int:
+    """Tasks for the items that can run; the others have failed before."""
+    indices = sorted(item.index for part in parts for item in part.items)
+    status = arrays.submit(str(request.slurm), request.out, indices, _again(request))
+    if not refused:
+        return status
+    with locks.shared(request.out, "--out", lambda: None):
+        sweeps.put_down(*_apart(refused), store, _teller(request))
+    return 1
 
 
 def _planned(request: Request) -> Plan:
@@ -133,13 +168,13 @@ def _added_up(plan: Plan, store: sweeps.Store, started: float, count: int) -> Sw
     return store.assemble(plan.axes, plan.items, info, plan.document.text)
 
 
-def _run(request: Request, plan: Plan, parts: Any, before: int) -> int:
+def _run(request: Request, plan: Plan, parts: Any, refused: sweeps.Refused, before: int) -> int:
     """Compute what is missing and put all together; others may be at work on other items."""
     store, started = sweeps.Store(request.out), time.perf_counter()
     with locks.shared(request.out, "--out", store.clear_killed):
         add_up = lambda: _added_up(plan, store, started, sum(map(len, parts)))  # noqa: E731
         try:
-            failed = _carried(request, store, parts, before)
+            failed = _carried(request, store, parts, refused, before)
             result = add_up()
         except (loop.Interrupted, KeyboardInterrupt):
             add_up()
@@ -157,9 +192,7 @@ def _run(request: Request, plan: Plan, parts: Any, before: int) -> int:
         return 1 if failed else 0
 
 
-def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> Sequence[Any]:
-    """Compute what is missing; what failed."""
-
+def _teller(request: Request) -> sweeps.Teller:
     def log(text: str) -> None:
         files.append(request.out / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
 
@@ -168,16 +201,28 @@ def _carried(request: Request, store: sweeps.Store, parts: Any, before: int) -> 
             print(f"{request.case.name}: {text}", file=sys.stderr)
 
     progress = not request.quiet and sys.stderr.isatty()
-    teller = sweeps.Teller(progress, say, log, request.checkpoint_every)
+    return sweeps.Teller(progress, say, log, request.checkpoint_every)
+
+
+def _apart(refused: sweeps.Refused) -> tuple[list[sweeps.Item], list[Exception]]:
+    return [item for item, _ in refused], [error for _, error in refused]
+
+
+def _carried(
+    request: Request, store: sweeps.Store, parts: Any, refused: sweeps.Refused, before: int
+) -> Sequence[Any]:
+    """Compute what is missing; what failed."""
+    teller = _teller(request)
     if before:
-        say(f"{before} items are there already")
+        teller.say(f"{before} items are there already")
     for item in (item for part in parts for item in part.items if store.damaged(item)):
         sentence = f"item {item.index} ({item.label}) is damaged ({store.file(item)})"
-        say(f"{sentence}; computed anew")
-        log(f"{sentence}; computed anew")
+        teller.say(f"{sentence}; computed anew")
+        teller.log(f"{sentence}; computed anew")
     count = sum(map(len, parts))
-    log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
-    return sweeps.carry(parts, store, teller)
+    teller.log(f"zitter sweep {request.case.name} {' '.join(request.over)}: {count} items")
+    failed = sweeps.put_down(*_apart(refused), store, teller)
+    return failed + sweeps.carry(parts, store, teller)
 
 
 def _axes(request: Request, document: config.Document) -> list[sweeps.Axis]:
@@ -219,6 +264,8 @@ def _again(request: Request) -> list[str]:
         command.append(f"--mesh={','.join(f'{axis}={n}' for axis, n in sizes)}")
     if request.batch is not None:
         command.append(f"--batch={request.batch}")
+    if request.checkpoint_every is not None:
+        command.append(f"--checkpoint-every={request.checkpoint_every}")
     return command
 
 

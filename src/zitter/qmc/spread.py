@@ -74,11 +74,14 @@ def _check_parts(key: str, count: int, axis: str | None) -> None:
     share = 1 if found is None or axis is None else found.shape[axis]
     if count % share:
         near = sorted({max(1, count // share) * share, -(-count // share) * share})
-        raise checks.InputError(
-            key,
-            f"must be a multiple of the mesh's {share} devices, such as "
-            f"{' or '.join(map(str, near))}, but is {count}",
-        )
+        such = f"a multiple of the mesh's {share} devices, such as {' or '.join(map(str, near))}"
+        told = f"must be {such}, but is {count}"
+        if key == TWISTS:  # what was given is a list, or a number along each axis
+            told = (
+                f"must be {such} once laid out, but is {count} of them: a number N stands for a "
+                "grid of N along each axis, and those that the system refuses do not run"
+            )
+        raise checks.InputError(key, told)
 
 
 def parts() -> int:

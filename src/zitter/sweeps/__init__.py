@@ -1,13 +1,14 @@
 """One calculation for each of many values: what varies, what is kept, and how it is carried."""
 
 from zitter.sweeps.axes import Axis, in_file, parse
-from zitter.sweeps.carry import Part, Teller, carry, parts
+from zitter.sweeps.carry import Part, Refused, Teller, carry, parts, put_down, require_one
 from zitter.sweeps.items import Item, Store, laid_out
 
 __all__ = [
     "Axis",
     "Item",
     "Part",
+    "Refused",
     "Store",
     "Teller",
     "carry",
@@ -15,4 +16,6 @@ __all__ = [
     "laid_out",
     "parse",
     "parts",
+    "put_down",
+    "require_one",
 ]

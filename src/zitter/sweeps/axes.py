@@ -15,7 +15,7 @@ from zitter import checks
 from zitter.cases.base import SETTINGS
 from zitter.config.document import SCAN, inline, toml_value
 
-MOST = 100_000  # values of one axis: more were hardly meant
+MOST = 100_000  # values of one axis, and items of a sweep: more were hardly meant
 EXAMPLE = "laser.intensity=1e13:1e15:log:32 or laser.cep=0,0.5,1"
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 

@@ -6,8 +6,10 @@ import contextlib
 import dataclasses
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 from jax.errors import JaxRuntimeError, JAXTypeError
 
 from zitter import batches, cases, checks, files, loop, same_run
@@ -21,6 +23,9 @@ from zitter.sweeps.items import Item, Store
 MOST = 1024  # items at once on one device
 # What ends one item and not the others; input that an item alone can find out about, too.
 FAILURES = (checks.RunError, checks.InputError, Unsupported, JaxRuntimeError, MemoryError)
+# The same before anything is computed.
+REFUSALS = (*FAILURES, ArithmeticError, np.linalg.LinAlgError)
+Refused = list[tuple[Item, Exception]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,16 +49,25 @@ class Part:
         return Part([self.items[i] for i in left], [self.cases[i] for i in left])
 
 
-def parts(items: Sequence[Item], batch: int | None, estimating: bool = False) -> list[Part]:
-    """All items read and checked, those of one form together, `batch` of them on each device."""
+def parts(
+    items: Sequence[Item], batch: int | None, estimating: bool = False
+) -> tuple[list[Part], Refused]:
+    """Items read and checked, those of one form together, `batch` of them on each device; and those
+    whose input is refused, with the reason.
+    """
     found: list[Part] = []
+    refused: Refused = []
     on = batches.mesh()
     devices = 1 if on is None else on.size
     heard = Heard(len(items))
     with bases_kept(), batches.alone(), _told(heard):
         for item in items:
-            with heard.of(item):
-                case = _checked(item, estimating)
+            try:
+                with heard.of(item):
+                    case = _checked(item, estimating)
+            except REFUSALS as error:
+                refused.append((item, error))
+                continue
             most = (batch or _fitting(case)) * devices
             for part in found:
                 if len(part) < most and case.joins(part.cases[0]):
@@ -62,19 +76,29 @@ def parts(items: Sequence[Item], batch: int | None, estimating: bool = False) ->
                     break
             else:
                 found.append(Part([item], [case]))
-    return found
+    return found, refused
+
+
+def require_one(refused: Refused, others: Sequence[Item], estimating: bool = False) -> None:
+    """Refuse a whole sweep, as its first item is, where no other item has right input either."""
+    with bases_kept(), batches.alone(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whoever takes those items hears of it
+        for item in others:
+            with contextlib.suppress(*REFUSALS):
+                _checked(item, estimating)
+                return
+    item, error = refused[0]
+    if isinstance(error, checks.InputError):
+        raise checks.InputError(error.key, f"{error.message} (with {item.label})") from None
+    if isinstance(error, Unsupported):
+        raise Unsupported(f"{error} (with {item.label})") from None
+    raise error
 
 
 def _checked(item: Item, estimating: bool) -> cases.Case:
-    try:
-        case = cases.read(item.document)
-        case.check(estimating)
-        return case
-    except checks.InputError as error:
-        told = f"{error.message} (with {item.label})"
-        raise checks.InputError(error.key, told) from None
-    except Unsupported as error:
-        raise Unsupported(f"{error} (with {item.label})") from None
+    case = cases.read(item.document)
+    case.check(estimating)
+    return case
 
 
 def _fitting(case: cases.Case) -> int:
@@ -132,7 +156,7 @@ def _kept(part: Part, store: Store, teller: Teller, heard: Heard) -> list[tuple[
         job = dataclasses.replace(_job(store, teller, part.name), about=about)
         outcomes = _together(part, job, teller)
         if outcomes is not None:
-            failed = _put_down(part.items, outcomes, store, teller)
+            failed = put_down(part.items, outcomes, store, teller)
             _clear(job)
             return failed
         _clear(job)
@@ -141,12 +165,12 @@ def _kept(part: Part, store: Store, teller: Teller, heard: Heard) -> list[tuple[
         job = _job(store, teller, item.name)
         with heard.of(item):
             outcome = _alone(case, job)
-        failed += _put_down([item], [outcome], store, teller)
+        failed += put_down([item], [outcome], store, teller)
         _clear(job)
     return failed
 
 
-def _put_down(
+def put_down(
     items: Sequence[Item], outcomes: Sequence[Result | Exception], store: Store, teller: Teller
 ) -> list[tuple[Item, str]]:
     """Results and reasons in files; only then may checkpoints go."""

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
+import math
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +24,7 @@ from zitter import checks, config, files, kinds, locks, runtime, same_run
 from zitter.results.assembly import assembled
 from zitter.results.base import Result
 from zitter.results.sweep import Sweep
-from zitter.sweeps.axes import Axis
+from zitter.sweeps.axes import MOST, Axis, shape
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +39,9 @@ class Item:
     def label(self) -> str:
         return ", ".join(self.settings)
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
-        """What decides its numbers, on whatever machine."""
+        """What decides its numbers, on whatever machine; files are read once."""
         table = self.document.without_labels()
         table = {key: value for key, value in table.items() if key not in ("device", "mesh")}
         files = {path: _stamp(self.document.folder / path) for path in _files(table)}
@@ -53,6 +55,13 @@ def laid_out(case: Path, settings: Sequence[str], axes: Sequence[Axis]) -> list[
     for key in keys:
         if keys.count(key) > 1:
             raise checks.InputError("--over", f"must name each key once, but has {key} twice")
+    sizes = shape(axes)
+    if math.prod(sizes) > MOST:
+        raise checks.InputError(
+            "--over",
+            f"must give at most {MOST} items, but {' × '.join(map(str, sizes))} values give "
+            f"{math.prod(sizes)}",
+        )
     items = []
     for index, places in enumerate(itertools.product(*(range(len(a.values)) for a in axes))):
         own = tuple(axis.setting(place) for axis, place in zip(axes, places, strict=True))
