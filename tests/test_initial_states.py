@@ -38,10 +38,13 @@ def test_states_of_hydrogen_by_name(n, l):
 
 def test_m_of_a_state():
     H = zt.discretize(HYDROGEN, zt.SphericalBasis(RADIAL, 2, m="all"))
-    psi = zt.Eigenstate(n=2, l=1, m=-1).on(H)
+    psi, known = zt.Eigenstate(n=2, l=1, m=-1).make(H, 0.0)
     assert H.basis.channels[int(np.nonzero(np.asarray(psi).any(axis=1))[0][0])] == (1, -1)
-    with pytest.raises(zt.InputError, match=r"l: must be a channel of the basis, but is \(1, 2\)"):
+    with pytest.raises(zt.InputError, match="m: must be from -1 to 1 for l = 1, but is 2"):
         zt.Eigenstate(n=2, l=1, m=2).on(H)
+    assert known["initial_state"] == "2p, m = -1"
+    assert zt.Eigenstate(n=2, l=1).make(H, 0.0)[1]["initial_state"] == "2p, m = 0"
+    assert zt.Eigenstate(n=2, l=0).make(H, 0.0)[1]["initial_state"] == "2s"
 
 
 @pytest.mark.parametrize("m", [0, 1])
@@ -50,7 +53,8 @@ def test_argon_starts_in_3p(m):
     energy, known = energy_of(initial.Eigenstate(), H)
     # 15.76 eV measured, the fit is within 0.3 %.
     assert energy * 27.211386 == pytest.approx(-15.76, rel=5e-3)
-    assert known["initial_state"] == "3p" and "initial_in_core" not in known
+    assert known["initial_state"] == ("3p" if m == 0 else "3p, m = 1")
+    assert "initial_in_core" not in known
 
 
 @pytest.mark.parametrize("start", [zt.Eigenstate(0), zt.Eigenstate(n=3, l=0)])
@@ -105,6 +109,9 @@ class TestRefusals:
     def test_of_what_the_basis_lacks(self):
         self.refused(r"l: must be a channel of the basis, but is \(2, 0\)", n=3, l=2)
         self.refused("state: must be a number, or n and l, as no term names", "valence")
+        self.refused("m: must be from -1 to 1 for l = 1, but is 5", model=ARGON, m=5)
+        self.refused("m: must be one that the basis has, 0, but is 1", n=2, l=1, m=1)
+        self.refused("m: must be given with n or l, as no term names .* but is 5 alone", m=5)
         grid = zt.Grid(15, 0.4)
         soft = zt.Model([zt.Kinetic(), zt.SoftCoulomb(Z=1, softening=1.0)])
         self.refused("by n and l cannot be written on a Grid: count", model=soft, basis=grid, n=2)

@@ -16,6 +16,8 @@ import pytest
 import zitter as zt
 from zitter import units
 from zitter.bases.edges import ConvergenceWarning
+from zitter.plot import sweeps as drawn
+from zitter.results.sweep import Sweep
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 BASIS = zt.SphericalBasis(zt.RadialBSplines(30, 6, 20.0, "graded", first=0.5, grading=6.0), 2)
@@ -213,3 +215,36 @@ def test_refusals():
         zt.scan(lambda **_: 0.0, cep=[])
     with pytest.raises(zt.InputError, match="values: must name at least one argument"):
         zt.scan(lambda **_: 0.0)
+
+
+def test_warns_of_the_share_of_the_last_l_as_single_runs_do(states):
+    """Weak light puts less than 1e-6 into the last l, but that is much of what left the start."""
+
+    def ionized(intensity):
+        light = zt.SineSquared(cycles=2, intensity=intensity, wavelength="25 nm")
+        H = zt.discretize(zt.Model([zt.FieldFree(), zt.VelocityGauge(light)]), small)
+        return zt.evolve(H, small.state(0), (0.0, END), 0.2, zt.Lanczos(8), save_every=99).final
+
+    small = zt.eigenbasis(zt.discretize(zt.Model(ATOM), zt.SphericalBasis(BASIS.radial, 1)), 8)
+    weak = ["1e9 W/cm^2", "1e10 W/cm^2"]
+    with pytest.warns(ConvergenceWarning, match="the last l holds") as alone:
+        for intensity in weak:
+            ionized(intensity)
+    with pytest.warns(ConvergenceWarning, match="the last l holds") as told:
+        zt.scan(ionized, intensity=weak)
+    assert [str(w.message) for w in told] in [[str(w.message)] for w in alone]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([2, 3], ["2", "3"]), ([2, 4, 8, 16], ["2", "4", "8", "16"]), ([100, 101, 199, 200], None),
+     ([0.5, 0.7], None), (list(range(20)), None)],
+)  # fmt: skip
+def test_few_whole_numbers_are_the_ticks_of_a_picture(values, ticks):
+    axis = np.asarray(values, float)
+    energies, done = np.linspace(-0.5, -0.4, len(axis)), np.ones(len(axis), bool)
+    made = Sweep({"lmax": axis}, {"energy": energies}, done, {}, {}, {"lmax": ""}, {}, {})
+    ax = drawn.overview(made).axes[0]
+    shown = [label.get_text() for label in ax.get_xticklabels()]
+    assert (shown == [f"{x:g}" for x in axis]) == (ticks is not None)
+    assert ticks is None or (shown == ticks and list(ax.get_xticks()) == values)

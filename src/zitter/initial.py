@@ -19,6 +19,7 @@ from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.keywords import caller
+from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
 from zitter.solve.needs import Needs, of_solver
@@ -51,7 +52,8 @@ class Eigenstate(InitialState):
         zt.Eigenstate(3)                  the fourth of all by energy
 
     `TongLin`, `GarveyJackmanGreen` and `Marinescu` name valence shells. Below those lie states of
-    the core; a run that starts there says so. On a `SpinorBasis` n and l mean j = l + 1/2, μ = 1/2.
+    the core; a run that starts there says so. Without m it is the one that the basis has, or 0. On
+    a `SpinorBasis` n and l mean j = l + 1/2, μ = 1/2.
     """
 
     state: int | str | None = eqx.field(static=True)
@@ -95,9 +97,10 @@ class Eigenstate(InitialState):
             energy, psi = float(found.energies[place]), found.states[place]
             known: dict[str, Any] = {"initial_residual": float(found.residuals[place])}
         else:
-            energy, psi = H.basis.named_state(still.operator, *named, self.m)
+            energy, psi = self._found(H, still, named)
             residual = residual_norms(still, [energy], psi[None])[0]
-            known = {"initial_residual": float(residual), "initial_state": _label(*named)}
+            label = _label(*named) + _told_m(H.basis, named[0], psi)
+            known = {"initial_residual": float(residual), "initial_state": label}
         if shell is not None and shell != named:
             valence = H.basis.named_state(still.operator, *shell, None)[0]
             known |= _told_of_core(valence, energy, shell)
@@ -106,7 +109,7 @@ class Eigenstate(InitialState):
     def check(self, H):
         named = self._named(_valence(H))
         if named is not None:
-            H.basis.named_state(without_light(H, 0.0).operator, *named, self.m)
+            self._found(H, without_light(H, 0.0), named)
 
     def needs(self, H, t):
         if self._named(_valence(H)) is not None:  # one radial problem
@@ -114,11 +117,30 @@ class Eigenstate(InitialState):
         still, count = without_light(H, t), int(self.state or 0) + 1
         return of_solver(still, count, self.solver or recommended(still, count))
 
+    def _found(
+        self, H: Hamiltonian, still: Hamiltonian, named: tuple[int, int]
+    ) -> tuple[float, Any]:
+        """(energy, ψ) of a state by its name."""
+        l, m = named[0], self.m
+        if m is not None and abs(m) > l:
+            raise checks.InputError("m", f"must be from {-l} to {l} for l = {l}, but is {m}")
+        pairs = _pairs(H.basis)
+        if m is not None and (l, m) not in pairs and l in {l for l, _ in pairs}:
+            there = ", ".join(str(m) for k, m in pairs if k == l)
+            raise checks.InputError("m", f"must be one that the basis has, {there}, but is {m}")
+        return H.basis.named_state(still.operator, *named, m)
+
     def _named(self, shell: tuple[int, int] | None) -> tuple[int, int] | None:
         """(l, number of states of that l below), None where states are counted."""
         if self.n is not None or self.l is not None:
             l = self.l or 0
             return l, (self.n or l + 1) - l - 1
+        if self.m is not None and shell is None and self.state is None:
+            raise checks.InputError(
+                "m",
+                "must be given with n or l, as no term names a valence shell, but is "
+                f"{self.m} alone",
+            )
         if self.state == "valence" and shell is None:
             raise checks.InputError(
                 "state",
@@ -263,6 +285,23 @@ def _label(l: int, below: int) -> str:
     """2p, 3d, …; spectroscopy has no letters for large l."""
     letters = "spdfghiklmnoqrtuvwxyz"
     return f"{below + l + 1}{letters[l] if l < len(letters) else f'[l={l}]'}"
+
+
+def _pairs(basis: Basis) -> tuple[tuple[int, int], ...]:
+    """(l, m) of the channels; none where the basis has no such."""
+    try:
+        return basis.channels_of().pairs
+    except Unsupported:
+        return ()
+
+
+def _told_m(basis: Basis, l: int, psi: Any) -> str:
+    """ ", m = 0" of a state that could have another m, or has another one than 0."""
+    ms = {m for k, m in _pairs(basis) if k == l}
+    if l == 0 or not ms or ms == {0}:
+        return ""
+    m = ms.pop() if len(ms) == 1 else _pairs(basis)[int(np.argmax(np.any(psi, axis=1)))][1]
+    return f", m = {m}"
 
 
 def _told_of_core(valence: float, energy: float, shell: tuple[int, int]) -> dict[str, Any]:

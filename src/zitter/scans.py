@@ -68,8 +68,8 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
             for first in range(0, count, size)
         ]
         jax.effects_barrier()
-    for population, edge in found.values():
-        edge.warn(population)
+    for population, limit, edge in found.values():
+        edge.warn(population, limit)
     if len(parts) == 1:
         return parts[0]
     return jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)

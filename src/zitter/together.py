@@ -171,8 +171,10 @@ def carried(
         seen = _look(items, stacked, last)
     ends, seen = jax.device_get((last, seen))
     found: list[Solution | checks.RunError] = []
+    looks = []
     for i, plan in enumerate(plans):
         own, looked = jax.tree.map(lambda x, i=i: x[i], (ends, seen))
+        looks.append(looked)
         problem = plan.problem(own[-1], looked)
         if problem is not None:
             found.append(checks.RunError(problem))
@@ -182,19 +184,22 @@ def carried(
             found.append(plan.solution(own, recorded, looked, outcome.seconds / count))
     _add_step_errors(plans, psi, found)
     if about is None:
-        _warn(lead, found)
+        _warn(lead, found, looks)
     else:
         for i, one in enumerate(found):
             with about(i):
-                _warn(lead, [one])
+                _warn(lead, [one], looks[i : i + 1])
     return found
 
 
-def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError]) -> None:
+def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: Any) -> None:
     """Of each edge of the basis and of the steps once, with what the worst item has."""
-    infos = [one.info for one in found if isinstance(one, Solution)]
+    pairs = zip(found, looks, strict=True)
+    good = [(one.info, looked) for one, looked in pairs if isinstance(one, Solution)]
     for edge in lead.context.edges:
-        edge.warn(max((info[edge.name] for info in infos), default=0.0))
+        reached = [(info[edge.name], float(edge.limit(looked["left"]))) for info, looked in good]
+        edge.warn(*max(reached, key=lambda pair: pair[0] / pair[1], default=(0.0, 1.0)))
+    infos = [info for info, _ in good]
     lead.warn_of_steps(infos)
 
 

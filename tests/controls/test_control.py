@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zitter as zt
+from zitter.controls.optimizing import _marks
 
 # Two levels, 0.3 apart, and E(t) between them: a resonant pulse of area π inverts them.
 GAP, DIPOLE = np.diag([0.0, 0.3]), np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -240,13 +243,60 @@ def test_resumed_to_the_same_numbers(tmp_path):
     resumed = zt.control(rest, free(), iterations=8, resume=True, **options)
     assert resumed.course == whole.course
     np.testing.assert_array_equal(resumed.pulse.coefficients, whole.pulse.coefficients)
-    # Nothing was computed twice, but for the last look without a derivative.
-    assert rest.count == whole.info["evaluations"] - 5 + 1
+    # Nothing was computed twice, but for the first one, and a last look without a derivative.
+    assert rest.count == whole.info["evaluations"] - 5 + 2
     # A run that is done may go farther.
     farther = zt.control(Counted(), free(), iterations=12, resume=True, **options)
     assert farther.course.values[:9] == whole.course.values
     with pytest.raises(zt.InputError, match="resume: must continue the same run"):
         zt.control(Counted(), free((0.1, 0.5)), iterations=8, resume=True, **options)
+
+
+def test_another_objective_does_not_go_on(tmp_path):
+    options: dict[str, Any] = {"checkpoint": tmp_path / "kept", "iterations": 1}
+    factor = 1.0
+
+    def worth(pulse):
+        return factor * jnp.sum(jnp.cos(pulse.coefficients))
+
+    zt.control(worth, free(), **options)
+    again = zt.control(worth, free(), resume=True, **options)
+    assert again.info["iterations"] == 1
+    factor = 1.0 + 1e-7
+    with pytest.raises(zt.InputError, match="resume: must continue with the same objective, but"):
+        zt.control(worth, free(), resume=True, **options)
+
+
+def test_another_atom_does_not_go_on():
+    """Two functions of one name, which make other models."""
+    levels = [0.0, 0.3]
+
+    def model(pulse):
+        return zt.Model([zt.Matrix(np.diag(levels)), zt.DrivenMatrix(DIPOLE, pulse=pulse)])
+
+    def objective():
+        return zt.AtEnd(model, LEVELS, UP[::-1], UP, dt=0.5)
+
+    first = [_marks(objective(), free()) for _ in range(2)]
+    levels[1] = 0.31
+    assert first[0] == first[1] != _marks(objective(), free())
+
+
+def test_an_objective_inside_jit():
+    """ψ is known there, but what jnp makes of it is not."""
+    value = jax.jit(lambda c: inversion()(zt.FreeForm(c, band=(0.2, 0.4), duration=LENGTH)))
+    pulse = free()
+    assert float(value(pulse.coefficients)) == pytest.approx(float(inversion()(pulse)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("a", "'a'"), (None, "None"), ([1.0, 2.0], "an array")]
+)
+def test_an_objective_that_gives_no_number(given, told):
+    with pytest.raises(zt.InputError, match=f"objective: must give one real number, but.* {told}"):
+        zt.control(lambda pulse: given, free())
+    with pytest.raises(zt.InputError, match="pulse: must change the objective to first order"):
+        zt.control(lambda pulse: 1, free())
 
 
 def test_progress_tells_every_iteration(capsys):

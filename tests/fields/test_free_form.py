@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -176,3 +178,27 @@ def test_a_compiled_program_serves_all_coefficients():
 
     field(made()), field(made(2 * COEFFICIENTS))
     assert len(count) == 1
+
+
+def test_a_band_that_misses_the_pulse_is_told_of():
+    pulse = zt.SineSquared(amplitude=0.03, frequency=0.375, cycles=15)
+    with pytest.warns(UserWarning, match=r"the free form misses \d+ % of ∫.A.² dt of the pulse"):
+        zt.FreeForm.near(pulse, band=(0.6, 0.8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zt.FreeForm.near(pulse, band=BAND)
+
+
+def test_rounding_of_an_axis_turns_no_plane():
+    """cos 90° is 6e-17: such light turns in the xy plane still."""
+    near = [np.cos(0.0), 0.0, np.cos(np.pi / 2)]
+    made = [
+        zt.SineSquared(amplitude=0.1, frequency=0.4, cycles=2, ellipticity=1, polarization=axis)
+        for axis in (near, "x")
+    ]
+    assert made[0].polarization == (1.0, 0.0, 0.0)
+    np.testing.assert_array_equal(*(p.electric_field_xyz(np.array([3.0, 9.0])) for p in made))
+    tilted = zt.SineSquared(
+        amplitude=0.1, frequency=0.4, cycles=2, ellipticity=1, polarization=[1, 0, 1e-6]
+    )
+    assert tilted.polarization is not None and tilted.polarization[2] == pytest.approx(1e-6)

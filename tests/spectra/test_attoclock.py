@@ -140,3 +140,28 @@ def test_refusals_of_planes():
         zt.evolve(H, psi, (0.0, 0.1), 0.1, observables=[zt.Density(plane="xy")])
     with pytest.raises(zt.InputError, match="plane: must be one of"):
         zt.Density(plane="xw")
+
+
+def test_energies_that_fall_or_are_alone_are_refused():
+    """Trapezoids would turn W over, and its lowest place would be the highest."""
+    light, falling = pulse(1.0), distribution(0.3)
+    falling.energies, falling.density = falling.energies[::-1], falling.density[::-1]
+    with pytest.raises(zt.InputError, match=r"energies: must be at least two, .* do not all rise"):
+        spectra.attoclock_offset(falling, light)
+    alone = distribution(0.3)
+    alone.energies, alone.density = alone.energies[:1], alone.density[:1]
+    with pytest.raises(zt.InputError, match=r"energies: must be at least two, .* is only one"):
+        spectra.attoclock_offset(alone, light)
+    both = spectra.PhotoelectronSpectrum(np.array([0.2, 0.1]), np.ones((1, 2)), np.array([0]))
+    with pytest.raises(zt.InputError, match="energies: must be at least two"):
+        _ = both.probability
+
+
+def test_a_distribution_without_a_maximum_is_refused():
+    empty = distribution(0.3)
+    empty.density = 0 * empty.density
+    with pytest.raises(zt.InputError, match=r"spectra: must have W\(φ\) above zero somewhere"):
+        spectra.attoclock_offset(empty, pulse(1.0))
+    empty.density = 0 * empty.density + 1
+    with pytest.raises(zt.InputError, match="spectra: must have a maximum of W"):
+        spectra.attoclock_offset(empty, pulse(1.0))

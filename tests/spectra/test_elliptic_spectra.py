@@ -123,3 +123,34 @@ def test_the_whole_sphere():
     made.info["surface_gauges"] = ["length", "velocity"]
     with pytest.raises(zt.InputError, match="must be a run with light in one gauge"):
         spectra.flux_spectrum(made, basis, TURNING, RADIUS, [0.8])
+
+
+def test_integrals_over_angles_need_all_of_them():
+    polar, energies = np.linspace(0, np.pi, 9), np.array([0.5])
+    around = 2 * np.pi * np.arange(12) / 12
+
+    def over_angles(angles, azimuths, **more):
+        density = np.ones((1, len(angles), len(azimuths)))
+        density += np.cos(azimuths) / 2
+        return spectra.AngularSpectrum(energies, angles, density, azimuths, **more).over_angles[0]
+
+    assert over_angles(polar, around) == pytest.approx(4 * np.pi, rel=1e-12)
+    assert over_angles(polar, around[::-1] - 3) == pytest.approx(4 * np.pi, rel=1e-12)
+    for wrong in (np.linspace(0, 2 * np.pi, 13), around[:1], np.array([0.0, 1.0])):
+        with pytest.raises(zt.InputError, match="azimuth: must divide the circle evenly"):
+            over_angles(polar, wrong)
+    for wrong in (polar[:-1], polar[1:], polar[::-1]):
+        with pytest.raises(zt.InputError, match="angles: must rise from 0 to π to integrate"):
+            over_angles(wrong, around)
+
+
+def test_asymmetry_of_what_has_none():
+    angles = np.linspace(0, np.pi, 31)
+    flat = spectra.AngularSpectrum(np.array([0.5]), angles, np.ones((1, 31)), axial=True)
+    # Trapezoids had −0.0046; Clenshaw and Curtis' weights are exact.
+    assert flat.asymmetry()[0] == pytest.approx(0.0, abs=1e-13)
+    flat.density = 1 + 0.7 * (3 * np.cos(angles) ** 2 - 1)[None] / 2
+    assert flat.asymmetry()[0] == pytest.approx(0.7, abs=1e-13)
+    flat.axial = False
+    with pytest.raises(zt.InputError, match="spectrum: must be the same at each azimuth"):
+        flat.asymmetry()

@@ -76,3 +76,13 @@ def test_bicircular_light():
         assert spectrum.helicity(order) == pytest.approx(helicity, abs=1e-3)
     assert spectrum.at(3) < 1e-4 * spectrum.at(4)
     assert spectrum.at(6) < 1e-2 * spectrum.at(7)
+
+
+def test_a_harmonic_without_a_signal_has_no_helicity():
+    times = np.linspace(0.0, 400.0, 2001)
+    spectrum = spectra.harmonic_spectrum(times, np.zeros((2001, 3)), 0.1)
+    for ask in (spectrum.helicity, spectrum.ellipticity):
+        with pytest.raises(zt.InputError, match="order: must be that of a harmonic with a signal"):
+            ask(3)
+        with pytest.raises(zt.InputError, match=r"none within 1e-09 about order 3\.1"):
+            ask(3.1, 1e-9)

@@ -62,8 +62,8 @@ class Edge(eqx.Module):
         """What `info` tells of it; `left` is the part of the state that left its start."""
         return {self.name: population}
 
-    def limit(self, left: float) -> float:
-        """The population to warn of."""
+    def limit(self, left: Any) -> Any:
+        """The population to warn of; `left` may be traced."""
         return LIMIT
 
 
@@ -86,8 +86,8 @@ class LastL(Edge):
     def facts(self, population: float, left: float) -> dict[str, float]:
         return {self.name: population, "last_l_share": population / left}
 
-    def limit(self, left: float) -> float:
-        return min(LIMIT, SHARE * left)
+    def limit(self, left: Any) -> Any:
+        return jnp.minimum(LIMIT, SHARE * left)
 
     def sentence(self, population: float, limit: float) -> str:
         return (
@@ -127,7 +127,7 @@ def judged(
     facts: dict[str, float] = {}
     for edge in edges:
         population = float(found[edge.name])
-        edge.warn(population, edge.limit(left))
+        edge.warn(population, float(edge.limit(left)))
         facts |= edge.facts(population, left)
     return facts
 
@@ -138,14 +138,16 @@ def gone(basis: Basis, start: Any, psi: Any) -> jax.Array:
     return jnp.maximum(1 - kept, 1e-10)
 
 
+Reached = tuple[float, float, Edge]  # a population, the one to warn of, and where
+
 # What the runs of a scan have reported, innermost scan last; empty outside of scans.
-_scans: list[dict[str, tuple[float, Edge]]] = []
+_scans: list[dict[str, Reached]] = []
 
 
 @contextlib.contextmanager
-def collected() -> Iterator[dict[str, tuple[float, Edge]]]:
-    """Name → (largest population of all traced runs inside, its edge), complete after
-    `jax.effects_barrier()`.
+def collected() -> Iterator[dict[str, Reached]]:
+    """Name → what the worst of all traced runs inside has reached, against its own limit; complete
+    after `jax.effects_barrier()`.
     """
     _scans.append({})
     try:
@@ -154,31 +156,37 @@ def collected() -> Iterator[dict[str, tuple[float, Edge]]]:
         _scans.pop()
 
 
-def report(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> None:
-    """From a traced run, which has no numbers to warn of yet, to the scan around it, if any."""
+def report(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any], left: Any) -> None:
+    """From a traced run, which has no numbers to warn of yet, to the scan around it, if any; `left`
+    is the part of the state that left its start."""
     if not _scans:
         return
     found = _scans[-1]
     values = populations(edges, psi, before)
     for edge in edges:
 
-        def keep(value: Any, edge: Edge = edge) -> None:
-            found[edge.name] = (max(float(value), found.get(edge.name, (0.0, edge))[0]), edge)
+        def keep(pair: Any, edge: Edge = edge) -> None:
+            population, limit = (float(x) for x in pair)
+            worst = found.get(edge.name, (0.0, 1.0, edge))
+            if population / limit >= worst[0] / worst[1]:
+                found[edge.name] = population, limit, edge
 
-        _send(keep, jax.lax.stop_gradient(values[edge.name]))
+        limit = jnp.asarray(edge.limit(left), jnp.float64)
+        pair = jnp.stack([jnp.asarray(values[edge.name], jnp.float64), limit])
+        _send(keep, jax.lax.stop_gradient(pair))
 
 
-def _send(keep: Any, value: jax.Array) -> None:
-    """keep(value) on the host; under `vmap` once, with the largest value."""
+def _send(keep: Any, pair: jax.Array) -> None:
+    """keep((population, limit)) on the host; under `vmap` once, with the largest ratio."""
 
     @jax.custom_batching.custom_vmap
-    def send(value):
-        jax.debug.callback(keep, value)
-        return value
+    def send(pair):
+        jax.debug.callback(keep, pair)
+        return pair
 
     @send.def_vmap
-    def send_largest(size, batched, values):
-        jax.debug.callback(keep, jnp.max(values))
-        return values, True
+    def send_worst(size, batched, pairs):
+        jax.debug.callback(keep, pairs[jnp.argmax(pairs[:, 0] / pairs[:, 1])])
+        return pairs, True
 
-    send(value)
+    send(pair)

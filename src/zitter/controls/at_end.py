@@ -74,6 +74,14 @@ class AtEnd:
         change = float(self._worth(pulse, 2 * self.dt)) - float(self._worth(pulse, self.dt))
         return abs(change) / (2**order - 1)
 
+    def parts(self, pulse: Field) -> tuple[Any, ...]:
+        """What makes the number for a pulse; of a function its name alone."""
+        target = self.target
+        if callable(target) and not isinstance(target, Observable):
+            target = getattr(target, "__qualname__", type(target).__name__)
+        made = self._hamiltonian(pulse), self.basis, self.start
+        return *made, target, self.dt, self.propagator
+
     def _hamiltonian(self, pulse: Field) -> Hamiltonian:
         return discretize(checks.instance("model", self.model(pulse), Model), self.basis)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,6 +32,7 @@ from zitter.stored import Kept
 
 REMEMBERED = 20  # gradients that L-BFGS-B makes its model of
 FLAT = 1e-14  # a slope that is none
+SAME = 1e-9  # of the value at the start: what another device or other compiled programs change
 
 
 def control(
@@ -73,7 +75,9 @@ def control(
     every = float(checks.non_negative("checkpoint_every", checkpoint_every))
     rounds, goes_on = Rounds(), checks.resume(resume, checkpoint)
     if checkpoint is not None:
-        mark = same_run.fingerprint(pulse, varied.names, varied.limit, box, _marks(objective))
+        mark = same_run.fingerprint(
+            pulse, varied.names, varied.limit, box, _marks(objective, pulse)
+        )
         kept = loop.Checkpoint(Path(checkpoint), every, mark)
         rounds = Rounds(kept, goes_on)
     started = time.perf_counter()
@@ -123,18 +127,14 @@ class _Search:
         def worth(vector: Any) -> tuple[Any, Any]:
             pulse = varied.pulse_of(vector)
             value = objective(pulse)
-            fault = f"an array of shape {np.shape(value)}" if np.shape(value) else ""
-            fault = "a complex one" if jnp.iscomplexobj(value) else fault
-            if fault:
-                raise checks.InputError(
-                    "objective", f"must give one real number, but gives {fault}"
-                )
-            return value, fluence_of(pulse)
+            return _real_number(value), fluence_of(pulse)
 
         self.slope = jax.value_and_grad(worth, has_aux=True)
         done, _ = rounds.begin({"best": varied.start})
         names = ("vector", "value", "gradient", "fluence")
         self.known = list(zip(*(rounds.records(name) for name in names), strict=True))[:done]
+        if self.known:
+            self._require_same_objective()
 
     def run(self, box: Any, iterations: int, tol: float) -> str:
         """Why it ended."""
@@ -187,6 +187,21 @@ class _Search:
         _, value, gradient, energy = self.known[self.count]
         return float(value), np.asarray(gradient), float(energy)
 
+    def _require_same_objective(self) -> None:
+        """Refuse what another objective has found: value or slope at the first pulse differ."""
+        vector, value, gradient, _ = self.known[0]
+        (again, _), slope = self.slope(np.asarray(vector))
+        near = max(SAME, 1e3 * float(jnp.finfo(jnp.result_type(again)).eps))
+        change = float(np.linalg.norm(np.asarray(slope) - gradient))
+        if not (
+            abs(float(again) - float(value)) <= near * abs(float(value))
+            and change <= 1e3 * near * float(np.linalg.norm(gradient))
+        ):
+            raise checks.InputError(
+                "resume", "must continue with the same objective, but at the first pulse it is now "
+                f"{float(again):.12g}, and was {float(value):.12g}"
+            )  # fmt: skip
+
     def _computed(self, vector: np.ndarray) -> tuple[float, np.ndarray, float]:
         (value, energy), gradient = self.slope(np.asarray(vector))
         found = float(value), np.asarray(gradient, float), float(energy)
@@ -212,10 +227,23 @@ class _Search:
             raise _Enough(f"the goal {self.goal:g} is reached")
 
 
-def _marks(objective: Any) -> Any:
-    """What can be told of an objective: all of an `AtEnd` but its functions, else its name."""
+def _real_number(value: Any) -> Any:
+    """What an objective gave, as a number that has a derivative."""
+    fault = f"an array of shape {np.shape(value)}" if np.shape(value) else ""
+    if not fault and not eqx.is_array_like(value):
+        fault = "None" if value is None else checks.shown(value)
+    elif jnp.iscomplexobj(value):
+        fault = "a complex one"
+    if fault:
+        raise checks.InputError("objective", f"must give one real number, but gives {fault}")
+    number: Any = value
+    return number if jnp.issubdtype(jnp.result_type(number), jnp.floating) else 1.0 * number
+
+
+def _marks(objective: Any, pulse: Field) -> Any:
+    """What can be told of an objective: all of an `AtEnd`, with H for the pulse given, else its
+    name. A function shows in its value at the start, which is compared as well.
+    """
     if isinstance(objective, AtEnd):
-        target = objective.target if not callable(objective.target) else ""
-        parts = objective.basis, objective.start, target, objective.dt, objective.propagator
-        return same_run.fingerprint(*parts)
+        return same_run.fingerprint(*objective.parts(pulse))
     return getattr(objective, "__qualname__", type(objective).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
@@ -14,6 +15,9 @@ from zitter import checks, units
 from zitter.fields import polarization as directions
 from zitter.fields.base import Field, held, shown
 from zitter.fields.fluence import fluence
+from zitter.keywords import caller
+
+MISSED = 0.05  # of ∫|A|² dt: what is warned of where a pulse is taken over
 
 
 @final
@@ -70,7 +74,8 @@ class FreeForm(Field):
     ) -> FreeForm:
         """The free form whose A is nearest to that of a pulse, in the sense of ∫|ΔA|² dt.
 
-        `terms` is the number of frequencies; without it they are 2π/T apart.
+        `terms` is the number of frequencies; without it they are 2π/T apart. Warns where ∫|ΔA|² dt
+        is more than 5 % of ∫|A|² dt.
         """
         low, high = (float(checks.positive("band", value, "energy")) for value in band)
         end = float(checks.instance("pulse", pulse, Field).duration)
@@ -84,6 +89,14 @@ class FreeForm(Field):
         columns = np.asarray(unit._functions(jnp.asarray(times))).reshape(2 * count, -1).T
         wanted = [np.asarray(pulse.vector_potential_xyz(times)) @ axis for axis in _axes(pulse)]
         found = np.linalg.lstsq(columns, np.stack(wanted, axis=1), rcond=1e-8)[0]
+        size = np.sum(np.square(wanted))
+        missed = np.sum((columns @ found - np.stack(wanted, axis=1)) ** 2) / size if size else 0.0
+        if missed > MISSED:
+            warnings.warn(
+                f"the free form misses {100 * missed:.0f} % of ∫|A|² dt of the pulse: take another "
+                "band or more terms",
+                stacklevel=caller(),
+            )
         coefficients = found.T.reshape(len(wanted), 2, count)
         one = coefficients[0] if len(wanted) == 1 else coefficients
         return cls(one, **given, polarization=pulse.polarization)

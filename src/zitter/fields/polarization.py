@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from zitter.fields.base import Field
 
 _NAMED = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_ROUNDING = 1e-12  # components of a unit vector that are meant to be zero
 
 
 def checked(polarization: Sequence[float] | str | None) -> tuple[float, ...] | None:
@@ -35,7 +36,8 @@ def checked(polarization: Sequence[float] | str | None) -> tuple[float, ...] | N
     length = np.linalg.norm(vector)
     if length == 0:
         raise checks.InputError("polarization", "must have a direction, but is zero")
-    return tuple(float(component) for component in vector / length)
+    unit = np.where(np.abs(vector) < _ROUNDING * length, 0.0, vector / length)
+    return tuple(float(component) for component in unit / np.linalg.norm(unit))
 
 
 def major_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
@@ -48,7 +50,7 @@ def major_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
 def minor_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
     """e₂, orthogonal to e₁."""
     major = major_axis(polarization)
-    helper = _NAMED["z"] if major[2] == 0 else _NAMED["y"]
+    helper = _NAMED["z"] if abs(major[2]) < _ROUNDING else _NAMED["y"]
     axis = np.cross(helper, major)
     return axis / np.linalg.norm(axis)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 6
+_MOST_TICKS = 8  # values that are told one by one
 _NOT_DRAWN = ("final_time", "blocks", "residuals", *evolution.ERRORS, *stationary.ERRORS)
 
 
@@ -127,8 +128,30 @@ def _scale(ax: Axes, sweep: Sweep, key: str, side: str) -> None:
     ax.set(**{f"{side}label": sweep.title(key)})
     if key in sweep.labels:
         ax.set(**{f"{side}ticks": values, f"{side}ticklabels": sweep.labels[key]})
-    elif _logarithmic(sweep, key):
+        return
+    if _logarithmic(sweep, key):
         ax.set(**{f"{side}scale": "log"})
+    if _few_whole_numbers(values, _logarithmic(sweep, key)):
+        ax.set(**{f"{side}ticks": values, f"{side}ticklabels": [f"{x:g}" for x in values]})
+        ax.tick_params(
+            axis="x" if side == "x" else "y",
+            which="minor",
+            length=0,
+            labelbottom=False,
+            labelleft=False,
+        )
+
+
+def _few_whole_numbers(values: np.ndarray, logarithmic: bool) -> bool:
+    """Between lmax = 2 and lmax = 3 there is nothing; ticks need room for their labels."""
+    if (
+        not 1 < len(values) <= _MOST_TICKS
+        or np.any(values % 1 != 0)
+        or np.any(np.abs(values) > 1e6)
+    ):
+        return False
+    places = np.sort(np.log(values) if logarithmic else values)
+    return bool(np.min(np.diff(places)) > np.ptp(places) / 12)
 
 
 def _logarithmic(sweep: Sweep, key: str) -> bool:

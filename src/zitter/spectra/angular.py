@@ -17,7 +17,7 @@ from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.after_run import Waves, plane_wave_error, surface_amplitudes
 from zitter.spectra.continuum import amplitudes
 from zitter.spectra.directions import Directions, Plane, directions, harmonics, polar_weights
-from zitter.spectra.quality import channels_of
+from zitter.spectra.quality import channels_of, over_energies
 
 
 @dataclasses.dataclass
@@ -56,24 +56,55 @@ class AngularSpectrum:
                 "azimuth", "must be an array that divides the circle evenly to integrate over all "
                 "directions, but the spectrum is that of a plane"
             )  # fmt: skip
+        if not (self.axial or _divide_the_circle(self.azimuth)):
+            raise checks.InputError(
+                "azimuth", "must divide the circle evenly, none of them twice, to integrate over "
+                "all directions, but does not: take 2π k/n for k = 0 … n − 1"
+            )  # fmt: skip
         mean = self.density.mean(axis=2) if self.density.ndim == 3 else self.density
-        return 2 * np.pi * mean @ polar_weights(self.angles)
+        return 2 * np.pi * mean @ self._polar_weights
 
     @property
     def over_momenta(self) -> np.ndarray:
         """∫ k dk d³P/dk³ = ∫ dE d³P/dk³ in each direction: in a plane W(φ), the yield there per
         angle and per momentum across the plane."""
-        return np.trapezoid(self.momentum_density, self.energies, axis=0)
+        return over_energies(self.momentum_density, self.energies)
 
     def asymmetry(self, order: int = 2) -> np.ndarray:
-        """β of that order in dP/dΩ ∝ Σ β_L P_L(cos θ), β₀ = 1, for light along z."""
+        """β of that order in dP/dΩ ∝ Σ β_L P_L(cos θ), β₀ = 1, for light along z, from polar angles
+        between 0 and π.
+        """
         if self.plane is not None or self.density.ndim == 3:
             raise checks.InputError("azimuth", "must be one for an asymmetry about the z axis")
-        x = np.cos(self.angles)
-        weights = np.sin(self.angles) * self.density
-        legendre = np.polynomial.legendre.legval(x, [0] * order + [1])
-        total = np.trapezoid(weights, self.angles, axis=1)
-        return (2 * order + 1) * np.trapezoid(weights * legendre, self.angles, axis=1) / total
+        if not self.axial:
+            raise checks.InputError(
+                "spectrum", "must be the same at each azimuth for an asymmetry about the z axis, "
+                "but is that of several m"
+            )  # fmt: skip
+        legendre = np.polynomial.legendre.legval(np.cos(self.angles), [0] * order + [1])
+        weights = self._polar_weights
+        return (2 * order + 1) * (self.density @ (weights * legendre)) / (self.density @ weights)
+
+    @property
+    def _polar_weights(self) -> np.ndarray:
+        """Those of ∫ f sin θ dθ over all θ."""
+        ends = self.angles[[0, -1]]
+        if not (
+            np.allclose(ends, [0, np.pi], rtol=0, atol=1e-6) and np.all(np.diff(self.angles) > 0)
+        ):
+            raise checks.InputError(
+                "angles", "must rise from 0 to π to integrate over all directions, but go from "
+                f"{ends[0]:.4g} to {ends[1]:.4g}"
+            )  # fmt: skip
+        return polar_weights(self.angles)
+
+
+def _divide_the_circle(azimuths: Any) -> bool:
+    """Whether several azimuths, in any order, are equally far apart all around."""
+    count = np.size(azimuths)
+    around = np.sort(np.ravel(azimuths) % (2 * np.pi))
+    steps = np.diff(around, append=around[0] + 2 * np.pi)
+    return count > 1 and np.allclose(steps, 2 * np.pi / count, rtol=0, atol=1e-6)
 
 
 def angular_spectrum(

@@ -78,6 +78,12 @@ def circular_maximum(angles: np.ndarray, values: np.ndarray) -> float:
     even = 2 * np.pi * np.arange(count) / count
     if count < 8 or not np.allclose(angles - angles[0], even, rtol=0, atol=1e-9):
         raise checks.InputError("angles", "must go once around in equal steps, but do not")
+    if not np.max(values) > 0:
+        raise checks.InputError("spectra", "must have W(φ) above zero somewhere, but have not")
+    if np.ptp(values) <= 1e-12 * np.max(values):
+        raise checks.InputError(
+            "spectra", "must have a maximum of W(φ), but it is the same all around"
+        )
     series = np.fft.rfft(values)
     if np.abs(series[-1]) > UNRESOLVED * np.abs(series[0]):
         raise checks.InputError(

@@ -61,13 +61,23 @@ class HarmonicSpectrum:
 
     def helicity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
         """From +1, a harmonic that turns from x towards y, to −1, one that turns back."""
-        plus, minus = (self.part(sign, plane).at(order, width) for sign in "+-")
+        plus, minus = self._turning(order, width, plane)
         return (plus - minus) / (plus + minus)
 
     def ellipticity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
         """The ratio of the axes of a harmonic's ellipse, with the sign of its helicity."""
-        plus, minus = (np.sqrt(self.part(sign, plane).at(order, width)) for sign in "+-")
+        plus, minus = np.sqrt(self._turning(order, width, plane))
         return float((plus - minus) / (plus + minus))
+
+    def _turning(self, order: float, width: float, plane: str) -> tuple[float, float]:
+        """∫ S dω of what turns one way and the other within a harmonic."""
+        plus, minus = (self.part(sign, plane).at(order, width) for sign in "+-")
+        if not plus + minus > 0:
+            raise checks.InputError(
+                "order", "must be that of a harmonic with a signal, but there is none within "
+                f"{width:g} about order {order:g}"
+            )  # fmt: skip
+        return plus, minus
 
     @property
     def _vector(self) -> np.ndarray:

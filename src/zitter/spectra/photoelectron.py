@@ -19,7 +19,7 @@ from zitter.bases.base import Basis
 from zitter.bases.field_free import FieldFreeLevels
 from zitter.hamiltonian import Hamiltonian
 from zitter.spectra.continuum import amplitudes
-from zitter.spectra.quality import channels_of, check_lmax
+from zitter.spectra.quality import channels_of, check_lmax, over_energies
 
 
 class EnergySpectrum(abc.ABC):
@@ -44,7 +44,7 @@ class EnergySpectrum(abc.ABC):
     @property
     def probability(self) -> float:
         """∫ dP/dE dE, by trapezoids."""
-        return float(np.trapezoid(self.total, self.energies))
+        return float(over_energies(self.total, self.energies))
 
 
 @dataclasses.dataclass

@@ -28,6 +28,18 @@ def check_lmax(basis: Basis, psi: Any, limit: float = 1e-8) -> float:
     return population
 
 
+def over_energies(density: np.ndarray, energies: np.ndarray) -> np.ndarray:
+    """∫ dE of what has energies along its first axis, by trapezoids."""
+    if len(energies) < 2 or not np.all(np.diff(energies) > 0):
+        fault = "there is only one" if len(energies) == 1 else "they do not all rise"
+        raise checks.InputError(
+            "energies",
+            "must be at least two, each above the one before it, to be integrated over, but "
+            f"{fault if len(energies) else 'there are none'}",
+        )
+    return np.trapezoid(density, energies, axis=0)
+
+
 def check_box(basis: Basis, pulse: Field, energy: float | str, after: float = 0.0) -> float:
     """How far an electron of `energy` gets while the pulse lasts (and `after` it), with a warning
     where that is beyond the box.
