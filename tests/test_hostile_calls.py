@@ -31,6 +31,34 @@ def gas():
     return zt.qmc.SlaterJastrow(zt.qmc.ElectronGas(2, rs=2.0), jastrow=[zt.qmc.U(order=2)])
 
 
+def kept_states(H, checkpoint, **options):
+    zt.eigenstates(H, solver=zt.Direct(), checkpoint=checkpoint, **options)
+
+
+def kept_rounds(H, checkpoint, **options):
+    zt.eigenstates(H, solver=zt.LOBPCG(), checkpoint=checkpoint, **options)
+
+
+def kept_evolution(H, checkpoint, **options):
+    zt.evolve(H, np.ones(31), (0, 1), 0.1, checkpoint=checkpoint, **options)
+
+
+def kept_walk(H, checkpoint, **options):
+    zt.qmc.vmc(gas(), checkpoint=checkpoint, **options)
+
+
+def kept_diffusion(H, checkpoint, **options):
+    zt.qmc.dmc(gas(), 0.1, checkpoint=checkpoint, **options)
+
+
+def kept_optimization(H, checkpoint, **options):
+    zt.qmc.optimize(gas(), checkpoint=checkpoint, **options)
+
+
+RUNS = (
+    kept_states, kept_rounds, kept_evolution, kept_walk, kept_diffusion, kept_optimization
+)  # fmt: skip
+ROUNDS = f"must be at most {2**31 - 1}, but is 1000000000000"
 SEED = f"must be at most {2**62}"
 PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
 
@@ -118,6 +146,66 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.fluence(3), "pulse: must be a Field, but is 3"),
         (lambda H: zt.plot.save(3, "x.png"), "figure: must be a Figure, but is 3"),
         (lambda H: zt.RadialBSplines(10**9), "n: must be at most 100000, but is 1000000000"),
+        (
+            lambda H: zt.Populations(zt.eigenstates(H, 2)),
+            "states: must be an array of coefficients, but is an Eigenstates: take its .states",
+        ),
+        (lambda H: zt.Populations("x"), "states: must be an array of coefficients, but is 'x'"),
+        (lambda H: zt.Populations({"a": 1}), "states: .* but is a table"),
+        *(
+            (lambda H, run=run: run(H, "/dev/null/x"), "checkpoint: must lie in a folder, but .*ll")
+            for run in RUNS
+        ),
+        *(
+            (lambda H, run=run: run(H, "x" * 5000), "checkpoint: must be a path of at most 4095 by")
+            for run in RUNS
+        ),
+        *(
+            (lambda H, run=run: run(H, "a\0b"), "checkpoint: must be a name for a file or folder")
+            for run in RUNS
+        ),
+        (lambda H: kept_evolution(H, "\ud800"), "checkpoint: must be a name for a file or folder"),
+        *(
+            (
+                lambda H, run=run: run(H, "misspelt", resume=True),
+                "resume: must find the checkpoint to resume, but there is no 'misspelt'",
+            )
+            for run in RUNS[1:]
+        ),
+        (lambda H: zt.eigenstates(H).save("/dev/null/x"), "path: must lie in a folder, but .*null"),
+        (lambda H: zt.eigenstates(H).save("a\0b"), "path: must be a name for a file or folder"),
+        (
+            lambda H: zt.eigenstates(H, solver=zt.Direct(), checkpoint=5),
+            "checkpoint: must be a text or path, but is 5",
+        ),
+        (lambda H: kept_evolution(H, "x", checkpoint_every=-1), "checkpoint_every: must not be"),
+        (lambda H: kept_evolution(H, None, progress=3), "progress: must be true or false, but is"),
+        (lambda H: zt.channel_states(None), "H: must be a Hamiltonian, but is None"),
+        (lambda H: zt.eigenbasis(None), "H: must be a Hamiltonian, but is None"),
+        (lambda H: zt.read_cube(None), "file: must be a text or path, but is None"),
+        (lambda H: zt.read_eigenbasis(None), "file: must be a text or path, but is None"),
+        (
+            lambda H: zt.energy_errors(H.model, H.basis, np.ones(31)),
+            "eig: must be an Eigenstates, but is ",
+        ),
+        (
+            lambda H: zt.energy_errors(H.model, H.basis, zt.eigenstates(H), "x"),
+            "solver: must be an Eigensolver, but is 'x'",
+        ),
+        (
+            lambda H: zt.discretize(
+                zt.Model([zt.Kinetic(), zt.Potential(lambda x: None)]), H.basis
+            ),
+            "function: must return the potential's values, but returns nothing",
+        ),
+        (lambda H: zt.qmc.vmc(gas(), stride=10**12), f"stride: {ROUNDS}"),
+        (lambda H: zt.qmc.vmc(gas(), equilibration=10**12), f"equilibration: {ROUNDS}"),
+        (lambda H: zt.qmc.dmc(gas(), 0.1, steps=10**12), f"steps: {ROUNDS}"),
+        (lambda H: zt.qmc.dmc(gas(), 0.1, equilibration=10**12), f"equilibration: {ROUNDS}"),
+        (lambda H: zt.qmc.optimize(gas(), stride=10**12), f"stride: {ROUNDS}"),
+        (lambda H: zt.qmc.ElectronGas(2, 1e-300), "rs: must be between 1e-6 and 1e6, but is 1e-3"),
+        (lambda H: zt.qmc.ElectronGas(2, 1e300), "rs: must be between 1e-6 and 1e6, but is 1e300"),
+        (lambda H: zt.Model("Kinetic"), "terms: must be a list of Terms, but is 'Kinetic'"),
     ],
 )  # fmt: skip
 def test_refused(H, call, sentence):
@@ -128,9 +216,13 @@ def test_refused(H, call, sentence):
 @pytest.mark.parametrize(
     ("terms", "sentence"),
     [
+        *(
+            ([zt.Kinetic(), zt.SoftCoulomb(), second], r"terms\[2\]: must differ .* same particles")
+            for second in (zt.Kinetic(), zt.Kinetic(order=8), zt.Kinetic(mass=2.0))
+        ),
         (
-            [zt.Kinetic(), zt.Kinetic()],
-            r"terms\[1\]: must differ .* the same Kinetic as terms\[0\]",
+            [zt.Kinetic(), zt.SoftCoulomb(), zt.SoftCoulomb()],
+            r"terms\[2\]: must differ .* the same SoftCoulomb as terms\[1\]",
         ),
         (
             [zt.Kinetic(), zt.LengthGauge(PULSE), zt.VelocityGauge(PULSE)],
@@ -216,6 +308,11 @@ def test_a_stored_state_is_checked_by_a_dry_run(H, values, sentence, tmp_path, c
     assert cli.status(command) == 2
     assert re.search(sentence, capsys.readouterr().err)
     assert not out.exists()
+
+
+def test_a_checkpoint_that_no_disk_takes_is_told_in_a_sentence(H):
+    with pytest.raises(zt.RunError, match=r"the run cannot begin: cannot write /proc/\S+: No"):
+        kept_evolution(H, "/proc/none/x")
 
 
 def test_a_nucleus_that_no_number_of_points_resolves_is_told():

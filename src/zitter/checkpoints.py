@@ -101,13 +101,20 @@ class Checkpoint:
     doubtful: bool = dataclasses.field(default=False, init=False)  # whether `state.h5` is damaged
     begun: bool = dataclasses.field(default=False, init=False)
 
+    def __post_init__(self) -> None:
+        self.every = float(checks.non_negative("checkpoint_every", self.every))
+
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """The folder for one run alone, without what a killed one was writing."""
         if not processes.first():
             yield
             return
-        with locks.held(self.folder, "checkpoint"):
+        with contextlib.ExitStack() as taken:
+            try:
+                taken.enter_context(locks.held(self.folder, "checkpoint"))
+            except OSError as error:
+                raise checks.RunError(f"the run cannot begin: {files.reason(error)}") from None
             files.clear_temporary(self.folder)
             self.begun = True
             yield

@@ -21,6 +21,8 @@ from zitter import units
 
 LONGEST = 600  # characters of a sentence; input may be of any length
 LARGEST_SEED = 2**62
+MOST_ROUNDS = 2**31 - 1  # what loops that JAX compiles can count
+LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes, of Linux
 _SHOWN = 80  # characters of a value in it
 # Kinds of plain data, in the words of input files.
 _PLAIN = {
@@ -229,15 +231,41 @@ def listed(key: str, values: Any, kind: type) -> None:
 
 
 def path(key: str, value: Any) -> Path:
-    """The name of a file or folder."""
-    return Path(instance(key, value, (str, os.PathLike)))
+    """The name of a file or folder, one that a disk can take."""
+    found = Path(instance(key, value, (str, os.PathLike)))
+    try:
+        name = os.fsencode(found)
+    except UnicodeEncodeError:
+        name = b"\0"
+    if b"\0" in name:
+        raise InputError(key, f"must be a name for a file or folder, but is {shown(str(found))}")
+    longest = max((len(os.fsencode(part)) for part in found.parts), default=0)
+    if longest > LONGEST_NAME or len(name) > LONGEST_PATH:
+        raise InputError(
+            key,
+            f"must be a path of at most {LONGEST_PATH} bytes, {LONGEST_NAME} for each name in it, "
+            f"but has {len(name)} and {longest}",
+        )
+    for folder in found.parents:
+        if os.path.lexists(folder):
+            if os.path.exists(folder) and not os.path.isdir(folder):
+                raise InputError(key, f'must lie in a folder, but "{folder}" is a file')
+            break
+    return found
 
 
 def resume(value: Any, checkpoint: Any) -> bool:
-    """Whether a run goes on from its checkpoint, which must be named then."""
-    if boolean("resume", value) and checkpoint is None:
+    """Whether a run goes on from its checkpoint, which must be named then, and be there."""
+    if not boolean("resume", value):
+        return False
+    if checkpoint is None:
         raise InputError("resume", "must go with the checkpoint to resume, but checkpoint is None")
-    return bool(value)
+    if isinstance(checkpoint, str | os.PathLike) and not path("checkpoint", checkpoint).exists():
+        raise InputError(
+            "resume",
+            f"must find the checkpoint to resume, but there is no {shown(str(checkpoint))}",
+        )
+    return True
 
 
 def with_article(name: str) -> str:

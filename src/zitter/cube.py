@@ -77,6 +77,7 @@ def write_tilted_cube(
 
 def read_cube(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[np.ndarray]]:
     """(values, the three axes' points in bohr); only cubes whose steps run along x, y and z."""
+    path = checks.path("file", path)
     try:
         text = data_files.text(path, "a Gaussian cube file").splitlines()
         count, *origin = _numbers(text[2])

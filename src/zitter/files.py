@@ -171,9 +171,10 @@ def kept_text(path: Path) -> str:
 
 
 def append(path: Path, text: str) -> None:
-    """A line of a log; a disk that does not take it ends no run."""
+    """A line of a log; a disk that does not take it ends no run, and a folder that somebody has
+    removed is not made anew.
+    """
     with contextlib.suppress(OSError):
-        disk.folder(path.parent)
         disk.append(path, text.encode())
 
 

@@ -78,6 +78,7 @@ def drive(
     kept by name, over the `axis` of the run.
     """
     started = time.perf_counter()
+    progress = checks.boolean("progress", progress)
     row = record_shape(step, context, state)
     names, rows = list(named_leaves(row)), jax.tree.leaves(row)
     capacity = most_records(rows, steps)

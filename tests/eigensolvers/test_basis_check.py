@@ -134,3 +134,12 @@ def test_light_and_moments_are_the_same_on_the_other_basis():
     # E = ω/2 − F²/2ω², exact on this grid; without the field the change would be 0.125.
     assert eig.energies[0] == pytest.approx(0.375, abs=1e-4)
     assert eig.info["energy_errors"][0] < 1e-3
+
+
+def test_what_nobody_checked_is_told_beside_the_bound_of_the_solver():
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(31, 0.4))
+    unchecked, checked = (zt.eigenstates(H, 1, basis_check=wish) for wish in (False, True))
+    for told in (unchecked.summary(), repr(unchecked)):
+        assert "not checked (basis_check=True)" in told
+    for told in (checked.summary(), repr(checked)):
+        assert "not checked" not in told

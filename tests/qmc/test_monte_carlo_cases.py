@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import signal
 import subprocess
@@ -14,6 +16,8 @@ import pytest
 
 import zitter as zt
 from command_line import zitter as run
+from zitter.cases import monte_carlo
+from zitter.qmc.optimized import Stage
 
 CASE = """
 title = "one electron in a trap"
@@ -136,6 +140,18 @@ draws = 4
             "vmc.estimators=['PairCorrelation', 'PairCorrelation']",
             "vmc.estimators.1: must not be a second PairCorrelation",
         ),
+        (
+            "optimize.stride=1000000000000",
+            "optimize.stride: must be at most 2147483647, but is 1000000000000",
+        ),
+        (
+            "vmc.stride=1000000000000",
+            "vmc.stride: must be at most 2147483647, but is 1000000000000",
+        ),
+        (
+            "dmc={timestep=0.1, steps=1000000000000}",
+            "dmc.steps: must be at most 2147483647, but is 1000000000000",
+        ),
         ("vmc.twists=0.25", "vmc.twists: must be a list of twists, or a number for a grid"),
     ],
 )
@@ -146,6 +162,43 @@ def test_a_dry_run_refuses_what_the_run_would(case, tmp_path, capsys, setting, s
     assert code == 2
     assert error.count("\n") == 1
     assert f"trap.toml: {sentence}" in error
+
+
+def test_what_the_optimizer_said_stays_with_the_runs_that_follow(
+    case, tmp_path, capsys, monkeypatch
+):
+    """Also in one that is resumed after its optimization, from `jastrow.h5`."""
+    told = Stage("LinearMethod", "hartree", 0, *np.zeros((4, 1)), verdict="failed: no step was")
+
+    @dataclasses.dataclass
+    class Found:
+        wavefunction: object
+        stage: Stage = told
+
+        def summary(self) -> str:
+            return ""
+
+    def in_place_of(verb, call):  # with its signature, which reads the file
+        return functools.wraps(verb)(lambda psi, **options: call(psi, **options))
+
+    def broken(*arguments, **options):
+        raise zt.RunError("stopped")
+
+    optimize, vmc = zt.qmc.optimize, zt.qmc.vmc
+    monkeypatch.setattr(zt.qmc, "optimize", in_place_of(optimize, lambda psi, **_: Found(psi)))
+    walk = "\n[vmc]\nwalkers = 8\nblocks = 4\nequilibration = 10\nstride = 1\n"
+    case.write_text(GAS + walk, encoding="utf-8")
+    out, note = tmp_path / "out", "optimize, LinearMethod: failed: no step was"
+
+    with monkeypatch.context() as patch:
+        patch.setitem(monte_carlo.VERBS, "vmc", in_place_of(vmc, broken))
+        assert run(capsys, "run", case, "--out", out)[0] == 1
+    monkeypatch.setattr(zt.qmc, "optimize", in_place_of(optimize, broken))  # it is done
+    code, printed, error = run(capsys, "run", case, "--out", out, "--resume", "--json")
+    assert code == 0, error
+    numbers = json.loads(printed.splitlines()[-1])
+    assert note in numbers["info"]["notes"] and note in numbers["notes"]
+    assert f"note: {note}" in run(capsys, "show", out)[1]
 
 
 @pytest.mark.slow

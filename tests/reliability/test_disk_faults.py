@@ -165,3 +165,4 @@ def test_a_folder_that_is_removed_while_a_run_is_on(tmp_path, capsys):
     assert code == 1
     assert told.count("error: ") == 1 and "No such file or directory" in told
     assert "Nothing was saved" in told
+    assert not run.out.exists()  # nobody has made it anew for a line of its log

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from zitter import checks, data_files, processes, qmc, runtime, same_run
+from zitter import checks, data_files, files, processes, qmc, runtime, same_run
 from zitter.cases import estimates, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
@@ -31,6 +31,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
 }
 SECTIONS = ("title", *SETTINGS, "system", "wavefunction", *VERBS)
 PARAMETERS = "jastrow.h5"
+VERDICTS = "verdicts"  # of the optimization, in checkpoints
 
 
 @dataclasses.dataclass
@@ -153,6 +154,7 @@ class MonteCarlo(Case):
     def _computed(self, job: Job, resume: bool) -> Result:
         job.begin()
         psi, result = self._optimized(job, resume)
+        verdicts = _kept_verdicts(job) if self.stages else []
         start = None
         for verb, options in self.runs.items():
             last, part = verb == list(self.runs)[-1], f"{verb}.h5"
@@ -160,6 +162,8 @@ class MonteCarlo(Case):
                 result = qmc.Samples.load(job.folder / part)
             else:
                 result = self._sampled(job, resume, verb, psi, start)
+                if verdicts:
+                    result.info["notes"] = [*verdicts, *result.info.get("notes", [])]
                 if not last:
                     job.keep(result, part)
             start = result.positions if not options.get("twists") else None
@@ -179,16 +183,20 @@ class MonteCarlo(Case):
             if job.every is not None:
                 options["checkpoint_every"] = job.every
             kept = job.checkpoint / f"optimize-{number}"
+            goes_on = resume and bool(processes.agree(kept.exists())[0])
             with located("optimize"):
                 found = qmc.optimize(
-                    psi, **options, checkpoint=kept, resume=resume, progress=job.progress
+                    psi, **options, checkpoint=kept, resume=goes_on, progress=job.progress
                 )
             job.tell(found.summary())
             job.log(found.summary())
             psi = found.wavefunction
             done.append(found.stage)
         if processes.first():
+            told = [f"optimize, {stage.method}: {stage.verdict}" for stage in done if stage.verdict]
+            files.write_text(job.checkpoint / VERDICTS, "".join(f"{line}\n" for line in told))
             psi.save_parameters(file)
+        processes.wait("parameters")
         if self.runs:
             return psi, None
         info = {"wavefunction": repr(psi), **runtime.describe()}
@@ -199,11 +207,19 @@ class MonteCarlo(Case):
         if job.every is not None:
             options["checkpoint_every"] = job.every
         job.tell(verb.upper())
+        kept = job.checkpoint / verb
+        goes_on = resume and bool(processes.agree(kept.exists())[0])
         with located(verb):
             return VERBS[verb](
-                psi, **options, start=start, checkpoint=job.checkpoint / verb, resume=resume,
+                psi, **options, start=start, checkpoint=kept, resume=goes_on,
                 progress=job.progress,
             )  # fmt: skip
+
+
+def _kept_verdicts(job: Job) -> list[str]:
+    """What optimization said of the parameters that are sampled."""
+    file = job.checkpoint / VERDICTS
+    return files.kept_text(file).splitlines() if file.exists() else []
 
 
 def _stages(builder: Builder, table: dict[str, Any], psi: Any) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from zitter import checks
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 
@@ -14,7 +15,7 @@ def channel_states(H: Hamiltonian, count: int | None = None) -> tuple[np.ndarray
     """The lowest `count` (default: all) energies (channels, count) and states
     (channels, n, count) of each channel, with cᵀSc = 1 and P(r) > 0 near the origin.
     """
-    return _channels(H).states(count)
+    return _channels(H).states(None if count is None else checks.integer("count", count, 1))
 
 
 def eigenbasis(
@@ -26,6 +27,7 @@ def eigenbasis(
     H is the atom without light on a `SphericalBasis` with one m:
     `zt.eigenbasis(zt.discretize(atom, basis), states=640)`.
     """
+    checks.instance("H", H, Hamiltonian)
     valence = None if H.model is None else H.model.valence
     return _channels(H).eigenbasis(states, energy_max, valence)
 
@@ -36,11 +38,12 @@ def spinor_states(H: Hamiltonian, kappa: int) -> tuple[np.ndarray, np.ndarray]:
     The unknowns that this κ does not use are zero, so there may be fewer than 2n states. P is
     positive near the nucleus.
     """
+    checks.instance("H", H, Hamiltonian)
     return H.basis.kappa_states(H.operator, kappa)
 
 
 def _channels(H: Hamiltonian) -> Any:
-    operator = H.operator
+    operator = checks.instance("H", H, Hamiltonian).operator
     try:
         return H.basis.channels_of(operator)
     except Unsupported:

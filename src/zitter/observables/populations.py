@@ -13,10 +13,24 @@ import numpy as np
 from zitter import checks
 from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable, require
+from zitter.results.stationary import Eigenstates
 
 
 def _overlaps(H, states: jax.Array, psi: jax.Array) -> jax.Array:
     return jnp.abs(jax.vmap(lambda phi: H.basis.inner(phi, psi))(states)) ** 2
+
+
+def _several(states: Any) -> jax.Array:
+    """Coefficients of states; a result that holds some says where they are."""
+    fault = checks.shown(states)
+    if isinstance(states, Eigenstates):
+        fault = "an Eigenstates: take its .states"
+    elif not isinstance(states, str | dict):
+        try:
+            return jnp.asarray(states)
+        except (TypeError, ValueError):
+            pass
+    raise checks.InputError("states", f"must be an array of coefficients, but is {fault}")
 
 
 class Populations(Observable):
@@ -36,7 +50,7 @@ class Populations(Observable):
     def __init__(self, states: Any = None, n: int | None = None, every: int = 1):
         if (states is None) == (n is None):
             raise checks.InputError("n", "must be given instead of states, or states instead of n")
-        self.states = None if states is None else jnp.asarray(states)
+        self.states = None if states is None else _several(states)
         if self.states is not None and self.states.ndim < 2:
             raise checks.InputError(
                 "states",

@@ -64,6 +64,7 @@ class Optimized(Result):
             "energy_error": last.errors[last.best],
             "units": last.units,
             "variance": last.variances[last.best],
+            "variance_error": last.variance_errors[last.best],
             "verdict": last.verdict,
             "parameters": {name: v.data.tolist() for name, v in self.parameters.items()},
             "info": self.info,

@@ -19,6 +19,8 @@ ERRORS = {
     "energy_errors": "in all",
 }
 
+UNCHECKED = "not checked (basis_check=True)"
+
 
 @dataclasses.dataclass(repr=False)
 class Eigenstates(Result):
@@ -97,7 +99,14 @@ class Eigenstates(Result):
         how = tables.columns("made with", "")
         for key, value in tables.facts(self.info, ERRORS).items():
             how.add_row(key.replace("_", " "), value)
+        if self._unchecked:
+            how.add_row("error by the basis", UNCHECKED)
         return tables.rendered(f"{len(self.energies)} stationary states", grid, how)
+
+    @property
+    def _unchecked(self) -> bool:
+        """Whether nobody asked for the error by the basis, beside which the others may be small."""
+        return "error_bounds" in self.info and "basis_check" not in self.info
 
     def _errors(self) -> dict[str, list[float]]:
         """Columns with one error for each state, by their titles."""
@@ -115,4 +124,6 @@ class Eigenstates(Result):
                 f"  {n:<3} {e:<20.12g} {r:.1e}" + (f"     {known[n]:.1e}" if known else "")
             )
         lines += [f"  {key:<18} {value}" for key, value in tables.facts(self.info).items()]
+        if self._unchecked:
+            lines.append(f"  {'error by the basis':<18} {UNCHECKED}")
         return "\n".join(lines)

@@ -82,7 +82,8 @@ def advance(context: Context, state: State, steps: int, repeat: Repeat = repeate
             state = _watched(context, state, steps % stride) if steps % stride else state
     else:
         stride = guards.stride(steps)
-        state = repeat(lambda s: _counted(context, s, stride), state, steps // stride)
+        begun = state, _rate(context, state)
+        state, _ = repeat(lambda s: _counted(context, s, stride), begun, steps // stride)
     return eqx.tree_at(lambda s: s.psi, state, method.leave(state.psi))
 
 
@@ -95,14 +96,21 @@ def _watched(context: Context, state: State, steps: int) -> State:
     return _stepped(context, state, steps, repeated)
 
 
-def _counted(context: Context, state: State, steps: int) -> State:
-    """A few steps, with what is absorbed meanwhile at the rate that they begin with."""
+def _counted(
+    context: Context, begun: tuple[State, jax.Array], steps: int
+) -> tuple[State, jax.Array]:
+    """(state, rate) after a few steps, which absorb by the mean of the rates before and after."""
+    state, rate = begun
+    state = _watched(context, state, steps)
     assert state.absorbed is not None
-    H, dt = context.H, context.dt
-    t = context.start + state.steps * dt
-    rate = guards.rate(H, context.propagator.leave(state.psi), t)
-    state = eqx.tree_at(lambda s: s.absorbed, state, state.absorbed + steps * dt * rate)
-    return _watched(context, state, steps)
+    after = _rate(context, state)
+    absorbed = state.absorbed + 0.5 * steps * context.dt * (rate + after)
+    return eqx.tree_at(lambda s: s.absorbed, state, absorbed), after
+
+
+def _rate(context: Context, state: State) -> jax.Array:
+    t = context.start + state.steps * context.dt
+    return guards.rate(context.H, context.propagator.leave(state.psi), t)
 
 
 def _stepped(context: Context, state: State, steps: int, repeat: Repeat) -> State:

@@ -60,6 +60,7 @@ def evolve(
     checkpoints.
     """
     checks.resume(resume, checkpoint)
+    checks.non_negative("checkpoint_every", checkpoint_every)
     if checkpoint is not None and not isinstance(checkpoint, loop.Checkpoint):
         checkpoint = checks.path("checkpoint", checkpoint)
     H, psi, propagator = requests.checked(H, psi0, propagator)
@@ -196,10 +197,12 @@ class Plan:
             bare = any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(context))
             carry = course.course if bare else course.course_compiled
             ends, recorded = carry(context, psi, records, tail, batches.around())
-            edges.report(context.edges, ends[-1].psi, ends[-1].reached)
+            left = edges.gone(context.H.basis, psi, ends[-1].psi)
+            edges.report(context.edges, ends[-1].psi, ends[-1].reached, left)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         watcher = watching.Watcher(context, self.H, outside, psi)
+        kept = self._checkpoint(checkpoint, checkpoint_every, given)
         finish = (lambda state: course.advance_compiled(context, state, tail)) if tail else None
         outcome = loop.drive(
             course.record,
@@ -210,7 +213,7 @@ class Plan:
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
             visit_every=watcher.interval,
-            checkpoint=self._checkpoint(checkpoint, checkpoint_every, given),
+            checkpoint=kept,
             resume=resume,
             progress=progress,
             counted=context.save_every,
@@ -223,7 +226,7 @@ class Plan:
         ends = [parted(end)[1] for end in ends]
         recorded, visits = outcome.records, outcome.visits
         del outcome
-        twice = self._checking_run(given)
+        twice = self._checking_run(given, kept)
         norms = watcher.norm, float(context.H.basis.norm(ends[-1].psi))
         seconds = time.perf_counter() - started
         info = watching.facts(context, ends[-1], self.steps, norms, seconds)
@@ -253,13 +256,20 @@ class Plan:
         )
         return loop.Checkpoint(Path(folder), every, same_run.fingerprint(psi, same), basis)
 
-    def _checking_run(self, psi: jax.Array) -> Solution | Unchecked | None:
+    def _checking_run(
+        self, psi: jax.Array, kept: loop.Checkpoint | None
+    ) -> Solution | Unchecked | None:
         coarse = self.coarse()
         if not isinstance(coarse, Plan):
             return coarse
         try:
             with guards.silence():
                 return coarse.run(psi)
+        except loop.Interrupted:  # all steps are done and saved: resumed it is checked once more
+            raise loop.Interrupted(
+                f"stopped on request while its {self.steps} steps were checked with twice the "
+                f"step. {loop.saved_in(kept)}"
+            ) from None
         except checks.RunError as error:  # the run itself is done: keep it, unchecked
             return Unchecked(error)
 

@@ -2,8 +2,9 @@
 
     d‖ψ‖²/dt = 2 Im⟨ψ|H|ψ⟩
 
-belongs to what is not Hermitian in H; it is sampled every few steps. What a mask takes is counted
-at each. What is lost beyond that is the propagator's error, and what it has spoilt is no result.
+belongs to what is not Hermitian in H; it is sampled every few steps and integrated by trapezoids.
+What a mask takes is counted at each. What is lost or won beyond that is the propagator's error, and
+what it has spoilt is no result.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from zitter.keywords import caller
 LOST = 0.1  # of the probability, or won, beyond what absorbers account for: the run stops
 WORTH_A_WARNING = 0.01  # of the probability
 STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
-MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, not integrated
+MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, a few steps apart
 SAMPLED = 16  # steps at most between two samples
 LOOKED = 128  # steps at most between two looks at the edges of the basis
 
@@ -73,17 +74,14 @@ def looks(steps: int) -> int:
 
 
 def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> float | None:
-    """The part of the probability that is gone for no reason; None where reasons are not known."""
+    """The part of the probability that is gone for no reason, negative where it came for none: also
+    where the norm falls by less than was absorbed. None where reasons are not known.
+    """
     if H.basis.complex_scaled:
         return None
-    known = 0.0 if absorbed is None else float(absorbed) * (1 + MISCOUNTED)
-    return (before**2 - after**2 - known) / before**2
-
-
-def won(before: float, after: float, absorbed: Any) -> float:
-    """The part of the probability that came for no reason; a term of H may feed the state."""
-    fed = max(0.0, -float(absorbed or 0.0)) * (1 + MISCOUNTED)
-    return (after**2 - before**2 - fed) / before**2
+    known = float(absorbed or 0.0)
+    gone = before**2 - after**2 - known
+    return math.copysign(max(abs(gone) - MISCOUNTED * abs(known), 0.0), gone) / before**2
 
 
 def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any) -> str | None:
@@ -91,7 +89,9 @@ def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any
     if not math.isfinite(after):
         return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
     lost = unaccounted(H, before, after, absorbed)
-    if won(before, after, absorbed) > (LOST if lost is not None else 1.0):
+    won = (after / before) ** 2 - 1 if lost is None else -lost
+    # Where it fell by less than was absorbed, the count may be the coarse one: that is warned of.
+    if after > before and won > (LOST if lost is not None else 1.0):
         return (
             f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt or a "
             "higher precision."
@@ -108,14 +108,14 @@ def warn_of_spoilt_norm(H: Hamiltonian, before: float, after: float, absorbed: A
     lost = unaccounted(H, before, after, absorbed)
     if lost is None:
         return
-    for what, part in (("lost", lost), ("won", won(before, after, absorbed))):
-        if part > WORTH_A_WARNING:
-            warnings.warn(
-                f"{part:.1%} of the probability was {what}{_beside(absorbed)}, by errors of the "
-                "steps: take a smaller dt",
-                AccuracyWarning,
-                stacklevel=caller(),
-            )
+    if abs(lost) > WORTH_A_WARNING:
+        what = "lost" if lost > 0 else "won"
+        warnings.warn(
+            f"{abs(lost):.1%} of the probability was {what}{_beside(absorbed)}, by errors of the "
+            "steps: take a smaller dt",
+            AccuracyWarning,
+            stacklevel=caller(),
+        )
 
 
 def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, order: int) -> None:

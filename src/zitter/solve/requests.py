@@ -27,10 +27,13 @@ def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
         raise checks.InputError(
             "psi0", f"must have the shape of the basis {H.basis.shape}, but has {psi.shape}"
         )
-    if not checks.is_traced(psi) and not bool(jnp.all(jnp.isfinite(psi))):
-        raise checks.InputError("psi0", "must be finite everywhere, but is not")
-    if not checks.is_traced(psi) and not bool(jnp.any(psi)):
-        raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
+    if not checks.is_traced(psi):
+        with jax.ensure_compile_time_eval():  # inside `jax.jit` all of jnp would be traced
+            finite, somewhere = bool(jnp.all(jnp.isfinite(psi))), bool(jnp.any(psi))
+        if not finite:
+            raise checks.InputError("psi0", "must be finite everywhere, but is not")
+        if not somewhere:
+            raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
     propagator = recommended_propagator(H) if propagator is None else propagator
     return H, psi, checks.instance("propagator", propagator, Propagator)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.eigensolvers.errors import algebraic_errors, warn_of_small_box
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.linalg.base import cast_reals
 from zitter.results import Eigenstates
 from zitter.rounds import Rounds
 from zitter.solve.accuracy import EnergyErrors, checked_basis, compared
 from zitter.stored import Kept
 from zitter.terms import Model, discretize, model_guards
+
+DIRECTLY = 3  # calls from a line outside the package to `caller`, with the one that checks keywords
 
 
 def eigenstates(
@@ -48,13 +52,20 @@ def eigenstates(
     checks.instance("solver", solver, Eigensolver)
     solver.check(H, n)
     started = time.perf_counter()
+    unused = mesh_unused(solver)
+    # Called by a program, and not on the way to something else that may use the mesh.
+    if unused and caller() <= DIRECTLY:
+        warn_of_unused_mesh(unused)
     spread = H.divided() if solver.divides else H
     every = float(checks.non_negative("checkpoint_every", checkpoint_every))
-    resume = checks.resume(resume, checkpoint)
-    if checkpoint is None or not solver.keeps_rounds:
+    folder = None if checkpoint is None else checks.path("checkpoint", checkpoint)
+    resume = checks.boolean("resume", resume)
+    if folder is None or solver.keeps_rounds:  # direct ones have left none
+        checks.resume(resume, folder)
+    if folder is None or not solver.keeps_rounds:
         energies, states, info = solver.solve(spread, n)
     else:
-        keeper = Checkpoint(Path(checkpoint), every, _mark(H, n, solver))
+        keeper = Checkpoint(folder, every, _mark(H, n, solver))
         given: Any = {"rounds": Rounds(keeper, resume)}
         energies, states, info = solver.solve(spread, n, **given)
     residuals = residual_norms(spread, energies, states)
@@ -69,6 +80,7 @@ def eigenstates(
     states = cast_reals(states, runtime.settings().real_dtype)  # found in double, kept as asked
     info = info | {"seconds": time.perf_counter() - started} | runtime.describe()
     info |= runtime.describe_shares(spread.basis.shares)
+    info |= {"mesh_unused": unused} if unused else {}
     found = Eigenstates(
         np.asarray(energies), states, residuals, info, H.basis.axes(), kept=Kept.of(H)
     )
@@ -93,7 +105,27 @@ def energy_errors(
     """
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Basis)
+    checks.instance("eig", eig, Eigenstates)
+    if solver is not None:
+        checks.instance("solver", solver, Eigensolver)
     return compared(discretize(model, grid), eig, eigenstates, solver)
+
+
+def mesh_unused(solver: Eigensolver) -> str:
+    """The reason where a solver takes one device of the mesh, "" where it uses all or has none."""
+    mesh = runtime.settings().mesh
+    if mesh is None or solver.divides:
+        return ""
+    asked = ", ".join(f"{axis} = {size}" for axis, size in mesh.shape.items())
+    return f"{type(solver).__name__} works on one device of the mesh {asked}"
+
+
+def warn_of_unused_mesh(reason: str) -> None:
+    warnings.warn(
+        f"{reason}, and the other devices idle: leave the mesh out, or take a solver that it "
+        "divides",
+        stacklevel=caller(),
+    )
 
 
 def _mark(H: Hamiltonian, n: int, solver: Eigensolver) -> str:

@@ -34,6 +34,7 @@ class Term(eqx.Module):
     local: ClassVar[bool] = True  # false for a potential that does not commute with r
     needs_local: ClassVar[bool] = False  # true for light that is right beside local ones only
     moves: ClassVar[bool] = True  # false for what leaves a particle at rest where it is
+    alone: ClassVar[bool] = False  # true for what all particles have once, whatever its numbers
     # (l, number of states of that l below) of the shell whose electron it describes.
     valence: ClassVar[Any] = None
 
@@ -63,7 +64,7 @@ class Model(eqx.Module):
     terms: tuple[Term, ...]
 
     def __init__(self, terms: Iterable[Term]):
-        if isinstance(terms, Term) or not isinstance(terms, Iterable):
+        if isinstance(terms, Term | str | bytes | dict) or not isinstance(terms, Iterable):
             raise checks.InputError(
                 "terms", f"must be a list of Terms, but is {checks.shown(terms)}"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 
@@ -23,6 +23,7 @@ class Kinetic(Term):
     central finite difference.
     """
 
+    alone: ClassVar[bool] = True
     mass: Any
     order: Order = eqx.field(static=True)
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def check_terms(model: Model) -> None:
-    """Refuse a term that stands there twice, and light that is coupled in two gauges."""
+    """Refuse a term that stands there twice, a second kinetic energy of the same particles, and
+    light that is coupled in two gauges.
+    """
+    _check_alone(model)
     if checks.is_traced(model):
         return
     for later, term in enumerate(model.terms):
@@ -37,6 +40,19 @@ def check_terms(model: Model) -> None:
                     f"must not couple light that is there already, but {name} takes the pulse of "
                     f"{type(other).__name__}: one gauge is enough",
                 )
+
+
+def _check_alone(model: Model) -> None:
+    seen: dict[type, int] = {}
+    for later, term in enumerate(model.terms):
+        earlier = seen.setdefault(type(term), later)
+        if term.alone and earlier != later:
+            name = type(term).__name__
+            raise checks.InputError(
+                f"terms[{later}]",
+                f"must differ from those before it, but {name} acts on the same particles as the "
+                f"{name} in terms[{earlier}]: one is enough",
+            )
 
 
 def check_finite(position: int, term: Term, pieces: Any) -> None:

@@ -94,7 +94,14 @@ class Potential(Term):
             values = jnp.asarray(self.expression(**used))
         else:
             assert self.function is not None
-            values = jnp.asarray(self.function(*points) if t is None else self.function(*points, t))
+            given = self.function(*points) if t is None else self.function(*points, t)
+            try:
+                values = jnp.asarray(given)
+            except (TypeError, ValueError):
+                told = "nothing" if given is None else checks.shown(given)
+                raise checks.InputError(
+                    "function", f"must return the potential's values, but returns {told}"
+                ) from None
         self._check_shape(values, places)
         return values
 

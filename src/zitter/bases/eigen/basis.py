@@ -260,7 +260,7 @@ def read_eigenbasis(path: str | os.PathLike[str]) -> EigenBasis:
     Instead of upper blocks the full matrices (channels, n, channels, n) are accepted: then
     hermiticity and the selection rule l ↔ l ± 1 are checked too.
     """
-    data = io.read(path).variables
+    data = io.read(checks.path("file", path)).variables
     if "energy" not in data:
         raise checks.InputError("energy", f'must be in the file, but "{path}" has {sorted(data)}')
     energies = checks.array("energy", data["energy"].data, (None, None))

@@ -85,7 +85,8 @@ def optimize(
     if checkpoint is not None:
         unlimited = same_run.regardless(method, "iterations")
         same = same_run.fingerprint(psi, unlimited, walkers, draws, stride, seed)
-        kept = loop.Checkpoint(Path(checkpoint), float(checkpoint_every), same)
+        folder = checks.path("checkpoint", checkpoint)
+        kept = loop.Checkpoint(folder, float(checkpoint_every), same)
         rounds = Rounds(kept, goes_on)
     source = Source(psi, walkers, draws, stride, seed, progress)
     with rounds.running():
@@ -161,7 +162,7 @@ def check_options(
     each = 8 * psi.system.dimension * psi.system.electrons  # of positions alone
     runtime.require_memory("walkers", walkers * each)
     runtime.require_memory("draws", walkers * draws * each)
-    checks.integer("stride", stride, 1)
+    checks.integer("stride", stride, 1, checks.MOST_ROUNDS)
     checks.seed(seed)
     checks.non_negative("checkpoint_every", checkpoint_every)
     if np.size(psi.parameters) == 0:

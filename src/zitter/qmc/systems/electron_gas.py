@@ -18,6 +18,7 @@ from zitter.qmc.orbitals.plane_waves import PlaneWaves, is_closed_shell, lowest
 from zitter.qmc.systems.base import System
 
 MOST = 100_000  # electrons: determinants have a number for each pair
+SMALLEST, LARGEST = 1e-6, 1e6  # r_s: far beyond any gas
 
 
 class ElectronGas(System):
@@ -51,6 +52,12 @@ class ElectronGas(System):
     ):
         n = checks.integer("n", n, 1, MOST)
         self.rs = checks.positive("rs", rs, "length")
+        if not checks.is_traced(self.rs) and not SMALLEST <= self.rs <= LARGEST:
+            raise checks.InputError(
+                "rs",
+                f"must be between {checks.as_given(SMALLEST)} and {checks.as_given(LARGEST)}, but "
+                f"is {checks.as_given(rs)}",
+            )
         self.dimension = checks.choice("dimension", dimension, (2, 3))
         if lattice is None:
             lattice = "sc" if dimension == 3 else "square"

@@ -23,18 +23,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import loop
+from zitter import checks, loop
 from zitter.qmc import spread, streams
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.spread import exact_sum, exact_sums
-from zitter.qmc.walk import variational
+from zitter.qmc.walk import pace, variational
 from zitter.qmc.walk.branching import comb
 from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
 from zitter.qmc.walk.localization import Localization, TMoves, is_nonlocal, t_moves
 from zitter.qmc.walk.near_nuclei import drift_diffusion
-from zitter.qmc.walk.pace import check_localization, check_pace, usual_equilibration
+from zitter.qmc.walk.pace import check_localization, usual_equilibration
 from zitter.qmc.walk.sweep import sweep
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
@@ -141,6 +141,15 @@ def dmc(
         "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
     }
     return run.finish(records, weights, outcome.state.walkers, info)
+
+
+def check_pace(psi: Wavefunction, timestep: Any, steps: Any, equilibration: Any) -> float:
+    """The time step; refuse what cannot be used, or counted by the compiled loop."""
+    timestep = pace.check_pace(psi, timestep, steps, equilibration)
+    checks.integer("steps", steps, maximum=checks.MOST_ROUNDS)
+    if equilibration is not None:
+        checks.integer("equilibration", equilibration, maximum=checks.MOST_ROUNDS)
+    return timestep
 
 
 def counter(state: State) -> Any:

@@ -103,9 +103,9 @@ def vmc(
 
 def check_pace(stride: Any, equilibration: Any) -> None:
     """Refuse what `vmc` alone cannot use; no stride is its own choice."""
-    checks.integer("equilibration", equilibration, 10)
+    checks.integer("equilibration", equilibration, 10, checks.MOST_ROUNDS)
     if stride is not None:
-        checks.integer("stride", stride, 1)
+        checks.integer("stride", stride, 1, checks.MOST_ROUNDS)
 
 
 def counter(state: State) -> Any:
