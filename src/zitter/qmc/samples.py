@@ -261,6 +261,8 @@ class Samples(Result):
                 estimators.setdefault(owner, {})[part] = item.data
             else:
                 traces[name] = item.data
+        if any(np.shape(trace)[:1] != np.shape(weights)[:1] for trace in traces.values()):
+            raise ValueError  # a file that somebody has changed
         return cls(
             traces,
             weights,
