@@ -60,7 +60,8 @@ def pytest(source: Path, tests: tuple[str, ...], longest: float = LONGEST) -> tu
     What does not end has found nothing: it may be the machine that is slow.
     """
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-    known = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), str(REPOSITORY / "tests")])}
+    paths = [str(source), str(REPOSITORY / "tests"), os.environ.get("PYTHONPATH", "")]
+    known = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     try:
         done = subprocess.run(
             [*words, *tests], cwd=REPOSITORY, env=known, capture_output=True, text=True,
@@ -72,7 +73,9 @@ def pytest(source: Path, tests: tuple[str, ...], longest: float = LONGEST) -> tu
         return True, "no fast test among them"
     if done.returncode not in (0, 1):
         raise RuntimeError(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
-    lines = [x for x in done.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
+    lines = [x for x in done.stdout.splitlines() if x.startswith("FAILED")]
+    if done.returncode and not lines:  # a test that could not begin has found nothing
+        raise RuntimeError(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
     return done.returncode == 0, lines[0] if lines else ""
 
 
