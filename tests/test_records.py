@@ -232,6 +232,17 @@ def test_a_record_of_a_bare_copy_is_given_the_commit_that_ran(tmp_path, monkeypa
     assert "other.json" in capsys.readouterr().err
 
 
+# What measures nothing: parts of the programs, and what prepares them.
+NO_RECORD = {"adopt", "bandwidth_triton", "bounds", "common", "make_matter_orbitals", "records"}
+
+
+def test_every_program_writes_a_record():
+    for program in BENCHMARKS.glob("*.py"):
+        text = program.read_text(encoding="utf-8")
+        writes = re.search(r"from records import .*\bfinish\b", text) is not None
+        assert (program.stem in NO_RECORD) != writes, program.stem
+
+
 def test_the_command_leaves_out_where_the_record_goes():
     line = [str(BENCHMARKS / "sweep.py"), "--paper", "--json", "x.json", "--rounds", "2"]
     assert records.command(line) == "python benchmarks/sweep.py --paper --rounds 2"

@@ -358,8 +358,11 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
         process = start(tmp_path, case, out, *on(case, 2), "--checkpoint-every", 0)
         wait_for_state(process, tmp_path / out)
         time.sleep(chance.uniform(0.0, 0.5))
-        victim = children(process)[chance.randrange(2)]
-        os.kill(victim, signal.SIGKILL)
+        alive, which = children(process), chance.randrange(2)
+        if len(alive) < 2:  # on a fast machine it may be over
+            assert process.wait(timeout=60) == 0
+            continue
+        os.kill(alive[which], signal.SIGKILL)
         began = time.monotonic()
         _, errors = process.communicate(timeout=60)
         assert time.monotonic() - began < 60
