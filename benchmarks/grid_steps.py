@@ -1,6 +1,6 @@
 """What does a step on a three-dimensional grid take, and how close is that to moving ψ once?
 
-A particle in a box in a laser's field, 128³ to 512³ points: seconds of a step from runs of one and
+A soft-core atom in a laser's field, 128³ to 512³ points: seconds of a step from runs of one and
 of five intervals, and how often ψ could have been read and written at the speed of a copy in the
 record of this device's bounds (device_bounds.py). A step of SplitOperator has two transforms over
 three axes each, which is at least six such passes; one of RungeKutta4 four products with H.
@@ -32,7 +32,7 @@ METHODS: dict[str, tuple[zt.Propagator, Any]] = {
 def seconds_of_a_step(method: zt.Propagator, order: Any, n: int, few: int) -> float:
     box = zt.Grid((n, n, n), 0.4)
     pulse = zt.SineSquared(cycles=4, wavelength="400 nm", intensity="1e13 W/cm^2")
-    terms = [zt.Kinetic(order=order), zt.Harmonic(0.3), zt.LengthGauge(pulse)]
+    terms = [zt.Kinetic(order=order), zt.SoftCoulomb(softening=1.0), zt.LengthGauge(pulse)]
     H = zt.discretize(zt.Model(terms), box)
     squared: Any = sum(x**2 for x in box.coordinates())
     psi = box.normalize(jnp.exp(-0.15 * jnp.asarray(squared, complex)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import h5py
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -261,3 +262,15 @@ def test_nuclei_of_one_kind_share_parameters():
     (term,) = Jastrow(molecule(), [Chi(order=4)]).terms
     assert term.parameters.shape == (2, 1, 4)
     assert len(NUCLEI) == 3
+
+
+@pytest.mark.parametrize("value", [np.bytes_(b"abc"), np.zeros((2, 3)), h5py.Empty("f8")], ids=repr)
+@pytest.mark.parametrize("name", ["jastrow_0_u", "jastrow_0_u_cutoff"])
+def test_a_file_of_parameters_may_hold_anything(tmp_path, name, value):
+    psi = SlaterJastrow(ElectronGas(2, 1.0), [U(order=4)])
+    psi.save_parameters(tmp_path / "u.h5")
+    with h5py.File(tmp_path / "u.h5", "r+") as file:
+        del file[name]
+        file[name] = value
+    with pytest.raises(checks.InputError, match=f"file: must (hold|be for) {name} "):
+        psi.load_parameters(tmp_path / "u.h5")

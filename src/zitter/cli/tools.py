@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -53,12 +54,12 @@ def bench(name: str | None, as_json: bool) -> int:
 
 
 def _benchmarks() -> dict[str, Path]:
-    """The scripts of a source checkout, by name."""
+    """The scripts of a source checkout that write a record, by name."""
     folder = Path(zitter.__file__).resolve().parents[2] / "benchmarks"
     found = {
         path.stem: path
         for path in sorted(folder.glob("*.py"))
-        if "__main__" in path.read_text(encoding="utf-8")
+        if re.search(r"from records import .*\bfinish\b", path.read_text(encoding="utf-8"))
     }
     if not found:
         raise checks.InputError("bench", f"must run in a source checkout, but there is no {folder}")

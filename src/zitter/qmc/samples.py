@@ -41,7 +41,7 @@ class Samples(Result):
     components. `divisor` is what
     energies of the whole system were divided by; files of earlier versions do not tell it (None).
     `scatter[name]` is what each of some groups of walkers adds to the deviation of a mean; where
-    they are not known, or the run is long, error bars come from reblocking alone.
+    they are not known, or the run is long, error bars come from the series alone.
     """
 
     kind: ClassVar[str] = "monte carlo"
@@ -193,7 +193,7 @@ class Samples(Result):
             population = self.estimate("population")
             walkers = self.info["walkers"]
             lines.append(f"  {'population':<22} {population.mean:.1f} effective of {walkers}")
-        how = f"reblocked by {energy.block_length}"
+        how = f"about {max(1, round(energy.effective_samples))} independent"
         if energy.groups:
             how = f"errors by the scatter of {energy.groups} groups of walkers"
         lines += [

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zitter import data_files
 from zitter.qmc.bridges import chkfiles, pyscf_records
 from zitter.qmc.bridges.potentials import agreed
 from zitter.qmc.bridges.wavefunctions import Choices, wavefunction
@@ -46,6 +49,11 @@ def from_pyscf(
 
         psi = zt.qmc.from_pyscf("h2.chk", jastrow=[zt.qmc.U(order=8)])
     """
-    calculation = pyscf_records.calculation(chkfiles.tables(file), smallest)
+    tables = chkfiles.tables(file)
+    blamed: Any = contextlib.nullcontext()
+    if isinstance(file, str | os.PathLike):
+        blamed = data_files.reading(file, "a chkfile of PySCF")
+    with blamed:
+        calculation = pyscf_records.calculation(tables, smallest)
     choices = Choices(cusp, supercell, twist, blips, quadrature, delay)
     return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

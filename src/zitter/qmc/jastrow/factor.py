@@ -70,19 +70,21 @@ class Jastrow(eqx.Module):
         vector = []
         for name, values in self._named(*(term.varied for term in self.terms)):
             shape = values.shape
-            if name not in stored or stored[name].data.shape != shape:
+            found = _numbers(stored, name)
+            if found is None or found.shape != shape:
                 raise checks.InputError(
                     "file", f"must hold {name} of shape {shape}, but {os.fspath(path)} does not"
                 )
-            vector.append(stored[name].data.ravel())
+            vector.append(found.ravel())
         for name, length in self._named(*(term.held for term in self.terms)):
             # Files of earlier versions do not tell.
-            if name in stored and not np.allclose(stored[name].data, length, SAME_LENGTH, 0):
-                found = ", ".join(f"{x:.10g}" for x in np.ravel(stored[name].data))
+            found = _numbers(stored, name)
+            if name in stored and (found is None or not np.allclose(found, length, SAME_LENGTH, 0)):
+                told = "other" if found is None else ", ".join(f"{x:.10g}" for x in np.ravel(found))
                 raise checks.InputError(
                     "file",
                     f"must be for {name} = {length:.10g} bohr, but {os.fspath(path)} is for "
-                    f"{found} bohr: give the term that cutoff, or optimize anew",
+                    f"{told} bohr: give the term that cutoff, or optimize anew",
                 )
         return self.with_parameters(jnp.asarray(np.concatenate(vector)))
 
@@ -150,6 +152,12 @@ class Jastrow(eqx.Module):
     def update_block(self, memory: Any, moves: Moves, news: Any, accepted: Any) -> tuple[Any, ...]:
         each = zip(self.terms, memory, news, strict=True)
         return tuple(term.update_block(own, moves, fresh, accepted) for term, own, fresh in each)
+
+
+def _numbers(stored: dict[str, io.Variable], name: str) -> np.ndarray | None:
+    """The array of that name, where there is one of numbers: a file may hold anything."""
+    found = np.asarray(stored[name].data) if name in stored else np.array(None)
+    return found if found.dtype.kind in "iuf" else None
 
 
 def _varied(jastrow: Jastrow) -> list[Any]:
