@@ -256,6 +256,9 @@ def test_an_item_with_bad_input_fails_by_itself(case, tmp_path, capsys, monkeypa
     assert code == 1 and "1 items are there already" in stderr and sentence in stderr
     code, _, stderr = zitter(capsys, *arguments, "--out", tmp_path / "no", "--dry-run")
     assert code == 1 and f"would fail: {sentence}" in stderr and not (tmp_path / "no").exists()
+    assert [line for line in stderr.splitlines() if line.startswith("error: ")] == [
+        stderr.splitlines()[-1]
+    ]
     monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 1")
     code, *_ = zitter(capsys, *arguments, "--out", tmp_path / "two")
     assert code == 1 and sentence in zt.load(tmp_path / "two").failed[1]

@@ -105,7 +105,11 @@ def _estimated(
     for item, error in refused:
         told = f"item {item.index} ({item.label}) would fail: {error}"
         print(f"{request.case.name}: {told}", file=sys.stderr)
-    return 1 if refused else 0
+    if not refused:
+        return 0
+    told = f"{len(refused)} of {len(own)} items would fail, as told above"
+    print(f"error: {request.case.name}: {told}", file=sys.stderr)
+    return 1
 
 
 def _submitted(
