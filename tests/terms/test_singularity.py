@@ -94,3 +94,8 @@ def test_molecule_converges_with_the_fifth_power():
         errors.append(np.abs(zt.eigenstates(H, 2, zt.LOBPCG(tol=1e-5)).energies - exact))
     orders = np.log2(errors[0] / errors[1])
     assert np.all(orders > 4) and np.all(errors[1] < 1e-5)
+
+
+def test_charges_are_a_number_or_a_list():
+    with pytest.raises(zt.InputError, match=r"Z: must be a number or a list of them, but has shape"):
+        zt.Coulomb(Z=[[[1, 1]]], centers=[[0, 0, -1], [0, 0, 1]])

@@ -109,6 +109,10 @@ class Centers(Term):
         motion: Trajectory | None = None,
     ):
         self.Z = checks.array("Z", Z)
+        if np.ndim(self.Z) > 1:
+            raise checks.InputError(
+                "Z", f"must be a number or a list of them, but has shape {np.shape(self.Z)}"
+            )
         self.centers = None if centers is None else checks.array("centers", centers)
         if self.centers is not None and self.centers.size == 0:
             raise checks.InputError("centers", "must hold at least one place, but is empty")
