@@ -16,6 +16,8 @@ from pathlib import Path
 
 from records import REPOSITORY, SOURCES, digest_of_commit, written
 
+PACKAGED = REPOSITORY / "src" / "zitter" / "reproduce"
+
 
 def commits_with(sources: set[str], back: int) -> dict[str, str]:
     """digest -> newest commit of this branch whose program files have it, of so many that changed
@@ -44,6 +46,8 @@ def main() -> int:
     for file, found in records.items():
         found.update(commit=commits[found["source"]], clean=True)
         written(found, chosen.to / file.name)
+        if (PACKAGED / file.name).exists():  # one that the package shows to its users
+            written(found, PACKAGED / file.name)
         print(f"{file.name}: {found['commit'][:9]}")
     return 0
 

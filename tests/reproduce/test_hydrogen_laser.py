@@ -109,24 +109,21 @@ def test_half_of_the_amplitude():
 
 
 def test_curves_of_a_record(tmp_path, monkeypatch):
-    record = {"date": "2026-01-02", "device": "card", "rows": [
-        {"what": "copy", "terabytes_per_second": 1.0},
-        {"what": "cost, RK4", "l": 6, "seconds_per_10_cycles": 0.5},
-        {"what": "cost, RK4", "l": 21, "seconds_per_10_cycles": 1.5},
-    ]}  # fmt: skip
+    record = {
+        "date": "2026-01-02",
+        "device": {"kind": "card"},
+        "measured": [{"what": "product", "ratio": 1.0}],
+        "projected": [
+            {"what": "cost, RK4", "l": 6, "seconds_per_10_cycles": 0.5},
+            {"what": "cost, RK4", "l": 21, "seconds_per_10_cycles": 1.5},
+        ],
+    }
     (tmp_path / "record.json").write_text(json.dumps(record))
     monkeypatch.setattr(propagator_costs, "RECORD", tmp_path / "record.json")
     assert propagator_costs.recorded() == (
         {"RK4": [(6, 0.5), (21, 1.5)]},
         "card, projected from a part of the pulse, record of 2026-01-02",
     )
-    # Records of today tell what was projected apart.
-    newer = {"device": {"kind": "card"}, "measured": record["rows"][:1]}
-    newer |= {"date": "2026-01-02", "projected": record["rows"][1:]}
-    (tmp_path / "newer.json").write_text(json.dumps(newer))
-    found = propagator_costs.recorded()
-    monkeypatch.setattr(propagator_costs, "RECORD", tmp_path / "newer.json")
-    assert propagator_costs.recorded() == found
     rows = propagator_costs.rows({"RK4": [(3, 2.0)]})
     assert [row.value for row in rows] == [2.0, 0.5, 1.5]
     lines = propagator_costs.figure({"RK4": [(3, 2.0), (6, 4.0)]}, 172).axes[0].lines
@@ -152,10 +149,16 @@ def test_the_record_is_the_one_of_the_benchmark():
         np.testing.assert_array_equal(l, [21, 51, 101])
         assert np.all(np.diff(seconds / l) <= 0) and seconds[2] > 3 * seconds[0]
         assert seconds[0] < 10
-    rows = record.get("measured", record.get("rows"))
-    ratios = {row["what"]: row["ratio"] for row in rows if row.get("l") == 21 and "ratio" in row}
-    # Of the time to read the stored blocks once at the measured speed of the memory.
-    assert ratios["product, length, kernel"] < 1.5 and ratios["product, velocity, kernel"] < 1.5
+    ratios = {
+        row["what"]: row["ratio"]
+        for row in record["measured"]
+        if row.get("l") == 21 and "ratio" in row
+    }
+    for gauge in ("length", "velocity"):
+        # Of the time to read the stored blocks once, by the one bound of the device (4.5 TB/s): the
+        # same speed was 1.5 against what XLA reads (3.4 TB/s), the bound of older records.
+        kernel = ratios[f"product, {gauge}, kernel"]
+        assert kernel < 2.0 and kernel < 0.9 * ratios[f"product, {gauge}, XLA"]
 
 
 @pytest.mark.slow

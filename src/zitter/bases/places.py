@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -33,6 +34,11 @@ class Places(NamedTuple):
         """The Cartesian coordinates of one particle."""
         count = len(self.values) // self.particles
         return self.values[particle * count : (particle + 1) * count]
+
+    def on_device(self) -> Places:
+        """The same, given to compiled programs rather than written into them as constants."""
+        equal_at = None if self.equal_at is None else tuple(map(jnp.asarray, self.equal_at))
+        return self._replace(values=tuple(map(jnp.asarray, self.values)), equal_at=equal_at)
 
     def elsewhere(self) -> Places | None:
         """The places at which a function must have the same values, if there are any."""

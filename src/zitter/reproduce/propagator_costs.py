@@ -47,13 +47,12 @@ def recorded() -> tuple[Curves, str]:
         return {}, ""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     curves: Curves = {}
-    for row in [*record.get("rows", []), *record.get("projected", [])]:
+    for row in record["projected"]:
         kind, _, name = str(row["what"]).partition(", ")
         if kind == "cost":
             curves.setdefault(name, []).append((row["l"], row["seconds_per_10_cycles"]))
     curves = {name: sorted(points) for name, points in curves.items()}
-    device = record["device"]
-    kind = device["kind"] if isinstance(device, dict) else device
+    kind = record["device"]["kind"]
     return curves, f"{kind}, projected from a part of the pulse, record of {record['date']}"
 
 

@@ -136,9 +136,12 @@ class Centers(Term):
         positions = self.positions(basis.dimension)
         if self.motion is None:
             return [self.operator(basis, jnp.asarray(positions), np.float64)]
-        return [Moving(_MovingCenters(self, basis, self.motion, positions))]
+        places = basis.places().on_device()
+        return [Moving(_MovingCenters(self, basis, self.motion, positions, places))]
 
-    def operator(self, basis: Basis, positions: jax.Array, dtype: Any) -> Operator:
+    def operator(
+        self, basis: Basis, positions: jax.Array, dtype: Any, places: Places | None = None
+    ) -> Operator:
         """The sum over centres at `positions`, for each particle, made in `dtype`."""
         charges = self.charges(positions.shape[0])
 
@@ -154,7 +157,7 @@ class Centers(Term):
                     values.append(self.around(real_like(charge, distance), distance, basis))
             return total(values)
 
-        return multiplication(basis, sample, "centers")
+        return multiplication(basis, sample, "centers", places)
 
     def positions(self, dimension: int) -> np.ndarray:
         """Centres at t = 0 as an array (centres, axes); one at the origin by default."""
@@ -182,10 +185,11 @@ class _MovingCenters(eqx.Module):
     basis: Basis
     motion: Trajectory
     centers: np.ndarray
+    places: Places
 
     def __call__(self, t: Any, dtype: Any) -> Operator:
         positions = self.motion.positions(t, self.centers)
-        return self.term.operator(self.basis, positions, dtype)
+        return self.term.operator(self.basis, positions, dtype, self.places)
 
 
 class SoftCoulomb(Centers):

@@ -16,10 +16,13 @@ SAME = 1e-10  # of the largest value, where a function must not depend on the az
 
 
 def multiplication(
-    basis: Basis, sample: Callable[[Places], Any], key: str = "potential"
+    basis: Basis,
+    sample: Callable[[Places], Any],
+    key: str = "potential",
+    places: Places | None = None,
 ) -> Operator:
-    """Multiplication by V, from its values at given places."""
-    places = basis.places()
+    """Multiplication by V, from its values at the basis's places."""
+    places = basis.places() if places is None else places
     values, other = sample(places), places.elsewhere()
     if other is not None:
         _require_same(key, values, sample(other))

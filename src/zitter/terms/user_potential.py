@@ -81,7 +81,7 @@ class Potential(Term):
             return [multiplication(basis, lambda places: self.values, self.source)]
         self._check_names(places)
         if self._takes_time(places):
-            return [Moving(_MovingPotential(self, basis))]
+            return [Moving(_MovingPotential(self, basis, places.on_device()))]
         return [multiplication(basis, self._finite, self.source)]
 
     def sample(self, places: Places, t: Any = None) -> jax.Array:
@@ -175,11 +175,13 @@ class _MovingPotential(eqx.Module):
 
     term: Potential
     basis: Basis
+    places: Places
 
     def __call__(self, t: Any, dtype: Any) -> Operator:
-        operator = multiplication(
-            self.basis, lambda places: self.term.sample(places, t), self.term.source
-        )
+        def sample(places: Places) -> jax.Array:
+            return self.term.sample(places, t)
+
+        operator = multiplication(self.basis, sample, self.term.source, self.places)
         return cast_reals(operator, dtype)  # one that absorbs is complex
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from zitter.bases.edges import Edge
 
@@ -56,5 +55,5 @@ def walls(grid: Grid, shape: tuple[int, ...], open_end: bool) -> tuple[Edge, ...
 
 def _inside(n: int, padded: int) -> jax.Array:
     outer = max(1, round(OUTERMOST * n))
-    place = np.arange(padded)
-    return jnp.asarray((place >= outer) & (place < n - outer))
+    place = jnp.arange(padded)  # counted by the program, so that it holds no long constant
+    return (place >= outer) & (place < n - outer)
