@@ -62,15 +62,15 @@ def levels(solver: str, n: int = 1) -> str:
     return f"[eigenstates]\nn = {n}\nsolver = {solver}\n"
 
 
-CUBE = grid([96, 96, 96], 0.4, SPECTRAL, LIGHT) + LASER + PACKET
-STEPS = grid([96, 96, 96], 0.4, DIFFERENCES, LIGHT) + LASER + PACKET
+CUBE = grid([128, 128, 128], 0.4, SPECTRAL, LIGHT) + LASER + PACKET
+STEPS = grid([128, 128, 128], 0.4, DIFFERENCES, LIGHT) + LASER + PACKET
 # Of wider bands the program grows with the number of points, and would count as memory of the run.
 LINE = grid(1_000_000, 0.1, '{ type = "Kinetic", order = 2 }', LIGHT) + LASER + PACKET
 ATOM = (
     """
 [basis]
 type = "SphericalBasis"
-radial = { type = "RadialBSplines", n = 1000, degree = 7, rmax = 400 }
+radial = { type = "RadialBSplines", n = 2000, degree = 7, rmax = 400 }
 lmax = 40
 [model]
 terms = ["Kinetic", { type = "Coulomb", Z = 1 }, { type = "LengthGauge", pulse = "laser" }]
@@ -121,28 +121,28 @@ jastrow = [{{ type = "U", order = 6 }}, {{ type = "Chi", order = 6 }}]
 """
 
 CASES = {
-    "Lanczos": CUBE + evolve('"Lanczos"', 6, 0.05),
+    "Lanczos": CUBE + evolve('"Lanczos"', 4, 0.05),
     "Lanczos, from its ground state": CUBE.replace(PACKET, "") + evolve('"Lanczos"', 4, 0.05),
-    "Lanczos, single": 'precision = "single"\n' + CUBE + evolve('"Lanczos"', 6, 0.05),
-    "SplitOperator, with states": CUBE.replace("96", "48")
+    "Lanczos, single": 'precision = "single"\n' + CUBE + evolve('"Lanczos"', 4, 0.05),
+    "SplitOperator, with states": CUBE.replace("128", "48")
     + evolve('"SplitOperator"', 200, 0.05, "save_states = true\nsave_every = 1"),
-    "Taylor": CUBE + evolve('"Taylor"', 6, 0.01),
+    "Taylor": CUBE + evolve('"Taylor"', 4, 0.01),
     "Chebyshev": CUBE + evolve('"Chebyshev"', 4, 0.05),
-    "SplitOperator": CUBE + evolve('"SplitOperator"', 20, 0.05),
+    "SplitOperator": CUBE + evolve('"SplitOperator"', 16, 0.05),
     "MatrixExponential": grid(1400, 0.1, SPECTRAL, LIGHT)
     + LASER + PACKET + evolve('"MatrixExponential"', 10, 0.01),
     "CrankNicolson": LINE + evolve('"CrankNicolson"', 20, 0.02),
     "GaussCollocation": LINE + evolve('"GaussCollocation"', 6, 0.02),
-    "RungeKutta4": STEPS + evolve('"RungeKutta4"', 30, 0.005),
-    "RungeKuttaFehlberg45": STEPS + evolve('"RungeKuttaFehlberg45"', 20, 0.005),
-    "AngularSplit, splines": ATOM + evolve('"AngularSplit"', 200, 0.05),
-    "CrankNicolson, splines": ATOM + evolve('"CrankNicolson"', 40, 0.05),
-    "GaussCollocation, splines": ATOM + evolve('"GaussCollocation"', 20, 0.05),
+    "RungeKutta4": STEPS + evolve('"RungeKutta4"', 16, 0.005),
+    "RungeKuttaFehlberg45": STEPS + evolve('"RungeKuttaFehlberg45"', 8, 0.005),
+    "AngularSplit, splines": ATOM + evolve('"AngularSplit"', 100, 0.05),
+    "CrankNicolson, splines": ATOM + evolve('"CrankNicolson"', 20, 0.05),
+    "GaussCollocation, splines": ATOM + evolve('"GaussCollocation"', 10, 0.05),
     "AngularSplit, spheroidal": MOLECULE + evolve('"AngularSplit"', 100, 0.05),
     "CrankNicolson, spheroidal": MOLECULE + evolve('"CrankNicolson"', 40, 0.05),
     "GaussCollocation, spinors": SPINOR + evolve('"GaussCollocation"', 6, 0.006),
     "SplineCrankNicolson, spinors": SPINOR + evolve('"SplineCrankNicolson"', 10, 0.003),
-    "observables": CUBE.replace("96", "64")
+    "observables": CUBE.replace("128", "64")
     + evolve('"SplitOperator"', 16, 0.05,
         'save_every = 1\nobservables = ["Energy", "Dipole", "Norm", "Acceleration",'
         '{ type = "Populations", n = 3 }, { type = "Density", every = 2 }]'),

@@ -6,11 +6,12 @@ import json
 import sys
 from pathlib import Path
 
+import jax.numpy as jnp
 import pytest
 
 import zitter as zt
-from zitter import cli
-from zitter.solve import needs
+from zitter import cli, segments
+from zitter.solve import evolution, needs
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -93,3 +94,22 @@ def test_memory_is_within_a_fifth_of_the_peak(name, tmp_path, monkeypatch):
     estimates.settle(tmp_path, monkeypatch.setenv)
     row = estimates.compare(name, estimates.CASES[name], tmp_path)
     assert 0.8 < row["memory_ratio"] < 1.2
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_time_is_that_of_weak_and_of_strong_light(light, monkeypatch):
+    """Iterations are few where a pulse begins, and many where it is strong."""
+    begun_at = []
+
+    def seconds(self, context, state, steps):
+        begun_at.append(int(state.steps))
+        return 1.0 + int(state.steps)
+
+    monkeypatch.setattr(segments.Program, "seconds", seconds)
+    pulse = zt.SineSquared(amplitude=0.1, frequency=0.5, cycles=2)
+    terms = [zt.Kinetic(), zt.SoftCoulomb(), *([zt.LengthGauge(pulse)] if light else [])]
+    H = zt.discretize(zt.Model(terms), zt.Grid(16, 0.5))
+    plan = evolution.prepare(H, complex, (0.0, 2.0), 0.1)
+    psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
+    assert plan.seconds(psi) == (6.0 if light else 1.0)
+    assert begun_at == ([0, 10] if light else [0])

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -400,7 +401,15 @@ class Plan:
         return segments.compiled(course.record, self.context, self.begun[0], self.records)
 
     def seconds(self, psi: jax.Array) -> float:
-        """Time of all steps, estimated by running a few record intervals on the device."""
+        """Time of all steps, estimated by running a few record intervals on the device.
+
+        Pulses begin with nothing, where iterations are few: half of the steps count as those from
+        the middle of the run on.
+        """
         context = self.context
-        state = course.begin(context, context.H.basis.divide(psi))
-        return self.program.seconds(context, state, self.records)
+        begun = course.begin(context, context.H.basis.divide(psi))
+        seconds = self.program.seconds(context, begun, self.records)
+        if not context.H.time_dependent:
+            return seconds
+        middle = eqx.tree_at(lambda s: s.steps, begun, begun.steps + self.steps // 2)
+        return 0.5 * (seconds + self.program.seconds(context, middle, self.records))
