@@ -180,6 +180,33 @@ def test_never_worse_than_it_began():
     found = zt.control(lambda pulse: misleading(pulse.coefficients), free(), iterations=5)
     assert found.value == found.course.values[0]
     np.testing.assert_array_equal(found.pulse.coefficients, free().coefficients)
+    assert found.info["verdict"].startswith("not converged: nothing better was found along")
+
+
+@pytest.mark.parametrize("bounds", [None, {"coefficients": (-9.0, 9.0)}])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e10])
+def test_converged_means_the_same_whatever_the_size(size, bounds):
+    """A yield of 1e-30, and 1e10 of anything."""
+
+    def worth(pulse):
+        return size / (1.0 + jnp.sum((pulse.coefficients - 0.02) ** 2))
+
+    found = zt.control(worth, free(), bounds=bounds)
+    assert found.info["verdict"].startswith("converged: the last iteration gained no more than")
+    # What is missed at the top is quadratic in the distance, and about what was gained last.
+    np.testing.assert_allclose(found.pulse.coefficients, 0.02, atol=1e-4)
+    assert found.value == pytest.approx(size, rel=1e-8)
+
+
+def test_where_it_ends_is_told():
+    def worth(pulse):
+        return jnp.sum(pulse.coefficients)
+
+    corner = zt.control(worth, free(), bounds={"coefficients": (-9.0, 1.0)})
+    np.testing.assert_array_equal(corner.pulse.coefficients, 1.0)
+    assert corner.info["verdict"].startswith("converged: within the bounds")
+    farther = zt.control(worth, free(), iterations=2)
+    assert farther.info["verdict"] == "all 2 iterations are done; more may gain more"
 
 
 @pytest.mark.slow
