@@ -234,6 +234,20 @@ def test_observables_and_functions_as_targets():
         zt.control(many, free())
 
 
+def test_observables_are_made_ready():
+    """States that they name are found, and what does not suit the model is refused."""
+    stays = inversion(zt.Populations(n=1))
+    assert float(stays(free())) == pytest.approx(1 - float(inversion()(free())), rel=1e-9)
+    slope = gradient(stays, free())
+    np.testing.assert_allclose(slope, -gradient(inversion(), free()), atol=1e-9)
+    with pytest.raises(zt.InputError, match="target.states: must have shape"):
+        inversion(zt.Populations(np.eye(3)))(free())
+    with pytest.raises(zt.InputError, match="target: must suit this model, but Ionization cannot"):
+        inversion(zt.Ionization(5.0))(free())
+    with pytest.raises(zt.InputError, match="target: must have a derivative, but Instantaneous"):
+        inversion(zt.InstantaneousPopulations(n=1))
+
+
 def test_saved_loaded_and_drawn(tmp_path):
     found = zt.control(inversion(), free(), iterations=3)
     found.save(tmp_path / "control.h5")

@@ -14,10 +14,11 @@ from zitter.bases.base import Basis
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
 from zitter.observables import Observable
+from zitter.observables.base import ready
 from zitter.propagators import Propagator
 from zitter.propagators.recommended import recommended
 from zitter.results import Solution
-from zitter.solve import evolve
+from zitter.solve import eigenstates, evolve
 from zitter.terms import Model, discretize
 
 ONE_RECORD = 10**9  # steps between records: nothing is wanted but the end
@@ -86,22 +87,22 @@ class AtEnd:
         return discretize(checks.instance("model", self.model(pulse), Model), self.basis)
 
     def _worth(self, pulse: Field, dt: float) -> jax.Array:
-        H = self._hamiltonian(pulse)
+        H, target = self._hamiltonian(pulse), self.target
+        if isinstance(target, Observable):
+            target = ready("target", target, H, eigenstates)
         psi = self._run(H, pulse, dt, save_every=ONE_RECORD).final
-        end = float(pulse.duration)
-        if isinstance(self.target, Observable):
-            value = self.target.evaluate(H, psi, end)
+        if isinstance(target, Observable):
+            value = target.evaluate(H, psi, float(pulse.duration))
             if np.size(value) != 1:
                 raise checks.InputError(
                     "target",
-                    f"must give one number, but {self.target.name} gives {np.size(value)}; take a "
+                    f"must give one number, but {target.name} gives {np.size(value)}; take a "
                     "function of ψ",
                 )
             return jnp.reshape(value, ())
-        if callable(self.target):
-            function: Any = self.target
-            return function(psi)
-        amplitudes = [self.basis.inner(state, psi) for state in self.target]
+        if callable(target):
+            return target(psi)
+        amplitudes = [self.basis.inner(state, psi) for state in target]
         return jnp.sum(jnp.abs(jnp.stack(amplitudes)) ** 2)
 
     def _run(self, H: Hamiltonian, pulse: Field, dt: float, **options: Any) -> Solution:
@@ -113,6 +114,11 @@ class AtEnd:
 
 
 def _target(basis: Basis, target: Any) -> Any:
+    if isinstance(target, Observable) and target.on_host:
+        kind = type(target).__name__
+        raise checks.InputError(
+            "target", f"must have a derivative, but {kind} is found on the host and has none"
+        )
     if isinstance(target, Observable) or callable(target):
         return target
     try:
