@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from zitter import checks, runtime
 from zitter.bases.base import Basis
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.observables import Observable
 from zitter.observables.base import ready
 from zitter.propagators import Propagator
@@ -35,7 +37,8 @@ class AtEnd:
 
     `model` makes the model for a pulse. `target` is a state, whose population |⟨target|ψ⟩|² counts;
     several states in front, whose populations are added; an observable that gives one number; or a
-    function of ψ in `jax.numpy`. The run takes `dt` and `propagator` as `zt.evolve` does.
+    function of ψ in `jax.numpy`. The run takes `dt` and `propagator` as `zt.evolve` does. It lasts
+    as long as the pulse, or until `end`, which has to be given where delays or lengths are varied.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class AtEnd:
         *,
         dt: float | str,
         propagator: Propagator | None = None,
+        end: float | str | None = None,
     ):
         if not callable(model):
             raise checks.InputError(
@@ -58,6 +62,7 @@ class AtEnd:
         self.target: Any = _target(basis, target)
         self.dt = float(checks.positive("dt", dt, "time"))
         self.propagator = propagator
+        self.end = None if end is None else float(checks.positive("end", end, "time"))
 
     def __call__(self, pulse: Field) -> jax.Array:
         """The number, for pulses that may be traced."""
@@ -81,7 +86,7 @@ class AtEnd:
         if callable(target) and not isinstance(target, Observable):
             target = getattr(target, "__qualname__", type(target).__name__)
         made = self._hamiltonian(pulse), self.basis, self.start
-        return *made, target, self.dt, self.propagator
+        return *made, target, self.dt, self.propagator, self.end
 
     def _hamiltonian(self, pulse: Field) -> Hamiltonian:
         return discretize(checks.instance("model", self.model(pulse), Model), self.basis)
@@ -92,7 +97,7 @@ class AtEnd:
             target = ready("target", target, H, eigenstates)
         psi = self._run(H, pulse, dt, save_every=ONE_RECORD).final
         if isinstance(target, Observable):
-            value = target.evaluate(H, psi, float(pulse.duration))
+            value = target.evaluate(H, psi, self._end(pulse))
             if np.size(value) != 1:
                 raise checks.InputError(
                     "target",
@@ -101,16 +106,31 @@ class AtEnd:
                 )
             return jnp.reshape(value, ())
         if callable(target):
-            return target(psi)
+            function: Any = target
+            return function(psi)
         amplitudes = [self.basis.inner(state, psi) for state in target]
         return jnp.sum(jnp.abs(jnp.stack(amplitudes)) ** 2)
 
     def _run(self, H: Hamiltonian, pulse: Field, dt: float, **options: Any) -> Solution:
-        if checks.is_traced(pulse.duration):
+        return evolve(H, self.start, (0.0, self._end(pulse)), dt, self.propagator, **options)
+
+    def _end(self, pulse: Field) -> float:
+        """Of the run, whose length cannot depend on what is optimized."""
+        traced = checks.is_traced(pulse.duration)
+        if self.end is None and traced:
             raise checks.InputError(
-                "pulse", "must keep its duration, as the length of a run cannot be optimized"
+                "pulse", "must keep its duration, as the length of a run cannot be optimized; or "
+                "give AtEnd an end, by which the pulse is over"
+            )  # fmt: skip
+        if self.end is None:
+            return float(pulse.duration)
+        if not traced and float(pulse.duration) > self.end:
+            warnings.warn(
+                f"the pulse lasts until {float(pulse.duration):g}, but the run ends at "
+                f"{self.end:g}: take a later end, or bounds on what moves the pulse",
+                stacklevel=caller(),
             )
-        return evolve(H, self.start, (0.0, float(pulse.duration)), dt, self.propagator, **options)
+        return self.end
 
 
 def _target(basis: Basis, target: Any) -> Any:
