@@ -209,6 +209,10 @@ def test_refusals():
         zt.scan(lambda **_: 0.0, intensity=[1.0, 2.0, 3.0], cep=[0.0])
     with pytest.raises(zt.InputError, match=r"intensity\.1: must be positive, but is -1"):
         zt.scan(lambda **_: 0.0, intensity=[1.0, -1.0])
+    with pytest.raises(zt.InputError, match=r"ellipticity\.1: must be between -1 and 1, but"):
+        zt.scan(lambda **_: 0.0, ellipticity=[0.5, 1.5])
+    with pytest.raises(zt.InputError, match=r"start\.0: must not be negative, but is -5 fs"):
+        zt.scan(lambda **_: 0.0, start=["-5 fs"])
     with pytest.raises(zt.InputError, match=r"wavelength\.0: must be a number in atomic units or"):
         zt.scan(lambda **_: 0.0, wavelength=["800 parsec"])
     with pytest.raises(zt.InputError, match="cep: must be a list of at least one value"):

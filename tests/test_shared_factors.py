@@ -79,3 +79,24 @@ def test_items_of_a_sweep_share_their_factors_and_channels():
     for one, amplitude in zip(found, (0.01, 0.02, 0.03), strict=True):
         single = plan(amplitude).run(psi)
         np.testing.assert_allclose(one.final, single.final, atol=1e-13)  # type: ignore[union-attr]
+
+
+def with_two_starts():
+    """Crank–Nicolson, and two states that reach channels of opposite reflection."""
+    ready = plan(propagator=zt.CrankNicolson(), check=False)
+    return ready, [zt.Eigenstate(n=2, l=1, m=m).on(hamiltonian()) for m in (0, 1)]
+
+
+def test_of_two_starts_each_reaches_what_it_would_alone():
+    ready, starts = with_two_starts()
+    rows = [ready.starting(psi).context.propagator.separated.rows for psi in starts]
+    assert sorted(rows[0] + rows[1]) == list(range(len(BASIS.channels)))
+    assert ready.starting(*starts).context.propagator.separated.rows is None
+
+
+@pytest.mark.slow
+def test_items_that_start_in_different_states_go_together():
+    ready, starts = with_two_starts()
+    for one, psi in zip(together.carried([ready, ready], starts), starts, strict=True):
+        alone = ready.run(psi)
+        np.testing.assert_allclose(one.final, alone.final, atol=1e-12)  # type: ignore[union-attr]

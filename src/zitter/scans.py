@@ -27,7 +27,7 @@ import numpy as np
 
 from zitter import batches, checks, runtime
 from zitter.bases import edges
-from zitter.fields.carrier import warn_of_missing_unit
+from zitter.fields.carrier import checked_ellipticity, warn_of_missing_unit
 
 Values = Sequence[Any] | np.ndarray | jax.Array
 # What strings with units may stand for, by the name of the argument.
@@ -40,7 +40,16 @@ DIMENSIONS = {
     "duration": "time",
     "start": "time",
 }
-POSITIVE = ("intensity", "wavelength", "amplitude", "frequency", "duration")
+# How values are judged while they are numbers; inside the run a pulse cannot see them.
+JUDGES = {
+    "intensity": checks.positive,
+    "wavelength": checks.positive,
+    "amplitude": checks.positive,
+    "frequency": checks.positive,
+    "duration": checks.positive,
+    "start": checks.non_negative,
+    "ellipticity": checked_ellipticity,
+}
 
 
 def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) -> Any:
@@ -86,7 +95,7 @@ def _numbers(name: str, given: Values) -> jax.Array:
         raise checks.InputError(name, f"must be a list of at least one value, but is {given!r}")
     if not checks.is_traced(given):
         dimension = DIMENSIONS.get(name)
-        judge = checks.positive if name in POSITIVE else checks.scalar
+        judge = JUDGES.get(name, checks.scalar)
         numbers = [judge(f"{name}.{i}", x, dimension) for i, x in enumerate(given)]
         for x in given if name == "intensity" else ():
             warn_of_missing_unit(x)

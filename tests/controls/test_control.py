@@ -169,6 +169,52 @@ def test_bounds_are_held():
     assert float(found.pulse.amplitude) == pytest.approx(0.05, abs=1e-12)
 
 
+def delayed(start):
+    """A pulse and a second one that is over before the first."""
+    return guess() + zt.SineSquared(amplitude=0.03, frequency=0.3, duration=30.0, start=start)
+
+
+def test_delays_need_an_end():
+    value = jax.eval_shape(lambda start: inversion(end=LENGTH)(delayed(start)), 11.0)
+    assert value.shape == ()
+    with pytest.raises(zt.InputError, match=r"pulse: must keep its duration.* give AtEnd an end"):
+        zt.control(inversion(), delayed(11.0), parameters=["fields.1.carrier.start"])
+    with pytest.warns(UserWarning, match="the pulse lasts until 60, but the run ends at 50"):
+        inversion(end=50.0)._end(guess())
+
+
+@pytest.mark.slow
+def test_slopes_of_delays():
+    def worth(start):
+        return inversion(end=LENGTH)(delayed(start))
+
+    difference = (float(worth(11.01)) - float(worth(10.99))) / 0.02
+    # The difference errs by ω²h²/6 = 1.5e-6 of the slope.
+    assert float(jax.grad(worth)(11.0)) == pytest.approx(difference, rel=1e-5)
+    assert abs(difference) > 1e-3
+
+
+def test_pulses_stay_what_they_may_be():
+    """Without bounds a delay does not become negative, and no ellipticity is beyond one."""
+    turning = zt.SineSquared(
+        amplitude=0.03, frequency=0.3, duration=LENGTH, start=1.0, ellipticity=-0.5
+    )
+    names = ["carrier.start", "carrier.ellipticity"]
+    found = zt.control(
+        lambda pulse: pulse.carrier.ellipticity - pulse.carrier.start, turning, parameters=names
+    )
+    assert found.pulse.carrier.start == 0.0 and found.pulse.carrier.ellipticity == 1.0
+
+
+def test_a_pulse_within_its_fluence_is_of_its_kind():
+    found = zt.control(
+        lambda pulse: pulse.electric_field(LENGTH / 2), guess(),
+        parameters=["carrier.amplitude"], fluence=2 * float(zt.fluence(guess())),
+    )  # fmt: skip
+    assert isinstance(found.pulse, zt.SineSquared)
+    assert float(found.pulse.amplitude) == pytest.approx(0.03 * np.sqrt(2), rel=1e-6)
+
+
 def test_never_worse_than_it_began():
     """An objective that misleads: its slope points away from what is better."""
 
@@ -180,6 +226,33 @@ def test_never_worse_than_it_began():
     found = zt.control(lambda pulse: misleading(pulse.coefficients), free(), iterations=5)
     assert found.value == found.course.values[0]
     np.testing.assert_array_equal(found.pulse.coefficients, free().coefficients)
+    assert found.info["verdict"].startswith("not converged: nothing better was found along")
+
+
+@pytest.mark.parametrize("bounds", [None, {"coefficients": (-9.0, 9.0)}])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e10])
+def test_converged_means_the_same_whatever_the_size(size, bounds):
+    """A yield of 1e-30, and 1e10 of anything."""
+
+    def worth(pulse):
+        return size / (1.0 + jnp.sum((pulse.coefficients - 0.02) ** 2))
+
+    found = zt.control(worth, free(), bounds=bounds)
+    assert found.info["verdict"].startswith("converged: the last iteration gained no more than")
+    # What is missed at the top is quadratic in the distance, and about what was gained last.
+    np.testing.assert_allclose(found.pulse.coefficients, 0.02, atol=1e-4)
+    assert found.value == pytest.approx(size, rel=1e-8)
+
+
+def test_where_it_ends_is_told():
+    def worth(pulse):
+        return jnp.sum(pulse.coefficients)
+
+    corner = zt.control(worth, free(), bounds={"coefficients": (-9.0, 1.0)})
+    np.testing.assert_array_equal(corner.pulse.coefficients, 1.0)
+    assert corner.info["verdict"].startswith("converged: within the bounds")
+    farther = zt.control(worth, free(), iterations=2)
+    assert farther.info["verdict"] == "all 2 iterations are done; more may gain more"
 
 
 @pytest.mark.slow
@@ -205,6 +278,20 @@ def test_observables_and_functions_as_targets():
     many = inversion(zt.Populations(np.eye(2)))
     with pytest.raises(zt.InputError, match="target: must give one number, but populations gives"):
         zt.control(many, free())
+
+
+def test_observables_are_made_ready():
+    """States that they name are found, and what does not suit the model is refused."""
+    stays = inversion(zt.Populations(n=1))
+    assert float(stays(free())) == pytest.approx(1 - float(inversion()(free())), rel=1e-9)
+    slope = gradient(stays, free())
+    np.testing.assert_allclose(slope, -gradient(inversion(), free()), atol=1e-9)
+    with pytest.raises(zt.InputError, match=r"target\.states: must have shape"):
+        inversion(zt.Populations(np.eye(3)))(free())
+    with pytest.raises(zt.InputError, match="target: must suit this model, but Ionization cannot"):
+        inversion(zt.Ionization(5.0))(free())
+    with pytest.raises(zt.InputError, match="target: must have a derivative, but Instantaneous"):
+        inversion(zt.InstantaneousPopulations(n=1))
 
 
 def test_saved_loaded_and_drawn(tmp_path):
@@ -327,12 +414,18 @@ class TestRefusals:
         quiet = zt.FreeForm(np.zeros((2, 3)), band=(0.2, 0.4), duration=40.0)
         self.refused("pulse: must change the objective to first order", pulse=quiet)
 
+    def test_of_linear_light_that_should_turn(self):
+        names = ["carrier.ellipticity"]
+        self.refused("parameters: must not begin as linear light", pulse=guess(), parameters=names)
+
     def test_of_bounds(self):
         self.refused("fluence: must be positive, but is -1", fluence=-1)
         self.refused("bounds: must be for parameters", bounds={"carrier.cep": (0, 1)})
         self.refused("bounds: must hold the start, but", bounds={"coefficients": (5.0, 6.0)})
         self.refused("bounds: must rise, but", bounds={"coefficients": (1.0, 0.0)})
         self.refused("bounds: must be pairs", bounds={"coefficients": 1.0})
+        self.refused("bounds: must lie within 0 … inf, but start has -1 … 5",
+                     parameters=["start"], bounds={"start": (-1, 5)})  # fmt: skip
 
     def test_of_a_changing_duration(self):
         self.refused("pulse: must keep its duration", parameters=["length"])

@@ -40,6 +40,17 @@ def test_arithmetic():
         RED + 1.0
 
 
+def test_scaled_pulses_keep_their_kind():
+    """Their amplitudes are those of the light; what has none gets a factor."""
+    half = RED.scaled(0.5)
+    assert isinstance(half, SineSquared) and half.amplitude == 0.025
+    sum_of_three = RED - BLUE + HalfCycle(amplitude=0.01, duration=30.0)
+    scaled = sum_of_three.scaled(0.5)
+    assert [float(factor) for factor in scaled.factors] == [1, -1, 0.5]
+    expected = 0.5 * sum_of_three.electric_field(T)
+    np.testing.assert_allclose(scaled.electric_field(T), expected, atol=1e-16)
+
+
 def test_different_directions_add_as_vectors_only():
     kick = HalfCycle(amplitude=0.01, duration=30.0, polarization="x")
     field = RED + kick

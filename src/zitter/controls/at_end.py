@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +14,13 @@ from zitter import checks, runtime
 from zitter.bases.base import Basis
 from zitter.fields import Field
 from zitter.hamiltonian import Hamiltonian
+from zitter.keywords import caller
 from zitter.observables import Observable
+from zitter.observables.base import ready
 from zitter.propagators import Propagator
 from zitter.propagators.recommended import recommended
 from zitter.results import Solution
-from zitter.solve import evolve
+from zitter.solve import eigenstates, evolve
 from zitter.terms import Model, discretize
 
 ONE_RECORD = 10**9  # steps between records: nothing is wanted but the end
@@ -34,7 +37,8 @@ class AtEnd:
 
     `model` makes the model for a pulse. `target` is a state, whose population |⟨target|ψ⟩|² counts;
     several states in front, whose populations are added; an observable that gives one number; or a
-    function of ψ in `jax.numpy`. The run takes `dt` and `propagator` as `zt.evolve` does.
+    function of ψ in `jax.numpy`. The run takes `dt` and `propagator` as `zt.evolve` does. It lasts
+    as long as the pulse, or until `end`, which has to be given where delays or lengths are varied.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class AtEnd:
         *,
         dt: float | str,
         propagator: Propagator | None = None,
+        end: float | str | None = None,
     ):
         if not callable(model):
             raise checks.InputError(
@@ -57,6 +62,7 @@ class AtEnd:
         self.target: Any = _target(basis, target)
         self.dt = float(checks.positive("dt", dt, "time"))
         self.propagator = propagator
+        self.end = None if end is None else float(checks.positive("end", end, "time"))
 
     def __call__(self, pulse: Field) -> jax.Array:
         """The number, for pulses that may be traced."""
@@ -80,39 +86,59 @@ class AtEnd:
         if callable(target) and not isinstance(target, Observable):
             target = getattr(target, "__qualname__", type(target).__name__)
         made = self._hamiltonian(pulse), self.basis, self.start
-        return *made, target, self.dt, self.propagator
+        return *made, target, self.dt, self.propagator, self.end
 
     def _hamiltonian(self, pulse: Field) -> Hamiltonian:
         return discretize(checks.instance("model", self.model(pulse), Model), self.basis)
 
     def _worth(self, pulse: Field, dt: float) -> jax.Array:
-        H = self._hamiltonian(pulse)
+        H, target = self._hamiltonian(pulse), self.target
+        if isinstance(target, Observable):
+            target = ready("target", target, H, eigenstates)
         psi = self._run(H, pulse, dt, save_every=ONE_RECORD).final
-        end = float(pulse.duration)
-        if isinstance(self.target, Observable):
-            value = self.target.evaluate(H, psi, end)
+        if isinstance(target, Observable):
+            value = target.evaluate(H, psi, self._end(pulse))
             if np.size(value) != 1:
                 raise checks.InputError(
                     "target",
-                    f"must give one number, but {self.target.name} gives {np.size(value)}; take a "
+                    f"must give one number, but {target.name} gives {np.size(value)}; take a "
                     "function of ψ",
                 )
             return jnp.reshape(value, ())
-        if callable(self.target):
-            function: Any = self.target
+        if callable(target):
+            function: Any = target
             return function(psi)
-        amplitudes = [self.basis.inner(state, psi) for state in self.target]
+        amplitudes = [self.basis.inner(state, psi) for state in target]
         return jnp.sum(jnp.abs(jnp.stack(amplitudes)) ** 2)
 
     def _run(self, H: Hamiltonian, pulse: Field, dt: float, **options: Any) -> Solution:
-        if checks.is_traced(pulse.duration):
+        return evolve(H, self.start, (0.0, self._end(pulse)), dt, self.propagator, **options)
+
+    def _end(self, pulse: Field) -> float:
+        """Of the run, whose length cannot depend on what is optimized."""
+        traced = checks.is_traced(pulse.duration)
+        if self.end is None and traced:
             raise checks.InputError(
-                "pulse", "must keep its duration, as the length of a run cannot be optimized"
+                "pulse", "must keep its duration, as the length of a run cannot be optimized; or "
+                "give AtEnd an end, by which the pulse is over"
+            )  # fmt: skip
+        if self.end is None:
+            return float(pulse.duration)
+        if not traced and float(pulse.duration) > self.end:
+            warnings.warn(
+                f"the pulse lasts until {float(pulse.duration):g}, but the run ends at "
+                f"{self.end:g}: take a later end, or bounds on what moves the pulse",
+                stacklevel=caller(),
             )
-        return evolve(H, self.start, (0.0, float(pulse.duration)), dt, self.propagator, **options)
+        return self.end
 
 
 def _target(basis: Basis, target: Any) -> Any:
+    if isinstance(target, Observable) and target.on_host:
+        kind = type(target).__name__
+        raise checks.InputError(
+            "target", f"must have a derivative, but {kind} is found on the host and has none"
+        )
     if isinstance(target, Observable) or callable(target):
         return target
     try:

@@ -31,7 +31,11 @@ from zitter.rounds import Rounds
 from zitter.stored import Kept
 
 REMEMBERED = 20  # gradients that L-BFGS-B makes its model of
-FLAT = 1e-14  # a slope that is none
+FLAT = 1e-14  # of the value: a slope that is none
+LOST = (
+    "not converged: nothing better was found along the gradient; at a maximum that is rounding, "
+    "elsewhere the gradient is not that of the objective"
+)
 SAME = 1e-9  # of the value at the start: what another device or other compiled programs change
 
 
@@ -58,7 +62,8 @@ def control(
     coefficients, and with them its band holds. `fluence` is the largest ∫|E|² dt (in atomic units,
     1.698 J/cm² each): pulses beyond are scaled down to it. `bounds` are for single parameters:
     `{"carrier.amplitude": (0.0, 0.1)}`.
-    It ends at the `goal`, after so many `iterations`, or where an iteration gains less than `tol`.
+    It ends at the `goal`, after so many `iterations`, or where an iteration gains no more than
+    `tol` of the objective (of its size there or at the start, whichever is larger).
     The best pulse that was seen is what comes back, so it is never worse than the one given.
     Every evaluation is kept in the folder `checkpoint`; with `resume` it goes on from there, to the
     same numbers. `progress` prints a line for each iteration.
@@ -82,8 +87,8 @@ def control(
         rounds = Rounds(kept, goes_on)
     started = time.perf_counter()
     with rounds.running():
-        search = _Search(objective, varied, rounds, goal, bool(progress))
-        verdict = search.run(box, iterations, tol)
+        search = _Search(objective, varied, rounds, goal, tol, bool(progress))
+        verdict = search.run(box, iterations)
         rounds.save()
     best = varied.pulse_of(search.best_vector)
     info: dict[str, Any] = {
@@ -117,9 +122,11 @@ class _Search:
         varied: Parameters,
         rounds: Rounds,
         goal: float,
+        tol: float,
         progress: bool,
     ):
-        self.varied, self.rounds, self.goal, self.progress = varied, rounds, goal, progress
+        self.varied, self.rounds, self.progress = varied, rounds, progress
+        self.goal, self.tol = goal, tol
         self.best_vector, self.best_value, self.count = varied.start, -math.inf, 0
         self.course = Course()
         self.last: tuple[np.ndarray, float, np.ndarray, float] | None = None
@@ -136,11 +143,12 @@ class _Search:
         if self.known:
             self._require_same_objective()
 
-    def run(self, box: Any, iterations: int, tol: float) -> str:
+    def run(self, box: Any, iterations: int) -> str:
         """Why it ended."""
+        # Whether it has converged is judged here: SciPy takes changes far below one for none.
         options = {
-            "maxiter": iterations, "maxfun": 100 * iterations, "maxcor": REMEMBERED,
-            "ftol": tol, "gtol": 0.0,
+            "maxiter": iterations, "maxfun": math.inf, "maxcor": REMEMBERED,
+            "ftol": 0.0, "gtol": 0.0,
         }  # fmt: skip
         try:
             self._noted(self.varied.start, *self._evaluated(self.varied.start))
@@ -150,13 +158,20 @@ class _Search:
             )  # fmt: skip
         except _Enough as reason:
             return str(reason)
+        if found.success:
+            return "converged: within the bounds no parameter changes the objective to first order"
         if found.nit >= iterations:
             return f"all {iterations} iterations are done; more may gain more"
-        return f"converged: the last iteration gained less than {tol:g}"
+        return LOST
 
     def _minus(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """As SciPy sees it: in units in which the first gradient, and so the first step, is one.
+
+        A power of two rounds nothing.
+        """
         value, gradient, _ = self._evaluated(vector)
-        return -value, -gradient
+        unit = 2.0 ** round(math.log2(self.course.gradients[0]))
+        return -value / unit, -gradient / unit
 
     def _evaluated(self, vector: np.ndarray) -> tuple[float, np.ndarray, float]:
         if self.last is not None and np.array_equal(self.last[0], vector):
@@ -173,7 +188,8 @@ class _Search:
             raise _Enough(f"the objective had no finite {what} at evaluation {self.count}")
         if value > self.best_value:
             self.best_vector, self.best_value = np.array(vector), value
-        if self.count == 1 and value < self.goal and float(np.linalg.norm(gradient)) < FLAT:
+        flat = float(np.linalg.norm(gradient)) <= FLAT * abs(value)
+        if self.count == 1 and value < self.goal and flat:
             raise checks.InputError(
                 "pulse", "must change the objective to first order, but its gradient there is "
                 "zero: begin with another pulse"
@@ -212,6 +228,11 @@ class _Search:
     def _iterated(self, intermediate_result: Any) -> None:
         vector = np.asarray(intermediate_result.x)
         self._noted(vector, *self._evaluated(vector))
+        values = self.course.values
+        if values[-1] - values[-2] <= self.tol * max(abs(values[0]), abs(values[-1])):
+            raise _Enough(
+                f"converged: the last iteration gained no more than {self.tol:g} of the objective"
+            )
 
     def _noted(self, vector: np.ndarray, value: float, gradient: Any, energy: float) -> None:
         size = float(np.linalg.norm(gradient))

@@ -13,12 +13,15 @@ import numpy as np
 
 from zitter import checks
 from zitter.fields import Field
+from zitter.fields.carrier import Carrier
 from zitter.fields.fluence import fluence
 
 EXAMPLE = 'a FreeForm has some, others are named: parameters=["carrier.amplitude", "carrier.cep"]'
 # The first step of a line search has length one: this part of each parameter's size.
 SHARE = 0.1
 SMALL = 0.01  # the size of what begins at zero
+# What pulses refuse to be given beyond, by the last word of the name.
+LIMITS = {"ellipticity": (-1.0, 1.0), "start": (0.0, np.inf)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +66,7 @@ class Parameters:
 
     def box(self, bounds: Mapping[str, Sequence[float]] | None) -> list[tuple[Any, Any]] | None:
         """Bounds for each component of the vector, as SciPy takes them."""
-        if not bounds:
-            return None
+        bounds = bounds or {}
         for name in bounds:
             if name not in self.names:
                 raise checks.InputError(
@@ -98,6 +100,7 @@ def chosen(pulse: Any, names: Sequence[str] | None, limit: float | None) -> Para
         value = _at(pulse, name)
         if not eqx.is_array_like(value) or isinstance(value, bool):
             raise checks.InputError("parameters", f"must be numbers, but {name} is {value!r}")
+        _require_both_components(pulse, name)
     if limit is not None:
         limit = float(checks.positive("fluence", limit))
     return Parameters(pulse, wanted, limit)
@@ -114,6 +117,17 @@ def _at(pulse: Any, name: str) -> Any:
         ) from None
 
 
+def _require_both_components(pulse: Any, name: str) -> None:
+    """Refuse the ellipticity of linear light, which has no component on the minor axis."""
+    *way, last = name.split(".")
+    owner = reduce(_part, way, pulse)
+    if last == "ellipticity" and isinstance(owner, Carrier) and owner.is_linear:
+        raise checks.InputError(
+            "parameters", f"must not begin as linear light to vary {name}: give the pulse an "
+            "ellipticity that is not zero, 1e-3"
+        )  # fmt: skip
+
+
 def _part(thing: Any, name: str) -> Any:
     if isinstance(thing, tuple | list):
         return thing[int(name)]
@@ -124,11 +138,16 @@ def _part(thing: Any, name: str) -> Any:
 
 
 def _pair(name: str, given: Any) -> tuple[float, float]:
+    least, most = LIMITS.get(name.split(".")[-1], (-np.inf, np.inf))
     if given is None:
-        return -np.inf, np.inf
+        return least, most
     if isinstance(given, str) or np.size(given) != 2:
         raise checks.InputError("bounds", f"must be pairs (low, high), but {name} has {given!r}")
     low, high = (float(x) for x in given)
     if not low < high:
         raise checks.InputError("bounds", f"must rise, but {name} has {low:g} … {high:g}")
+    if low < least or high > most:
+        raise checks.InputError(
+            "bounds", f"must lie within {least:g} … {most:g}, but {name} has {low:g} … {high:g}"
+        )
     return low, high

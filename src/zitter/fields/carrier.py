@@ -58,11 +58,7 @@ class Carrier(eqx.Module):
             self.frequency = units.frequency_of_wavelength(length)
         self.cep = checks.scalar("cep", cep, "angle")
         self.chirp = checks.scalar("chirp", chirp)
-        self.ellipticity = checks.scalar("ellipticity", ellipticity)
-        if not checks.is_traced(self.ellipticity) and abs(self.ellipticity) > 1:
-            raise checks.InputError(
-                "ellipticity", f"must be between -1 and 1, but is {self.ellipticity:g}"
-            )
+        self.ellipticity = checked_ellipticity("ellipticity", ellipticity)
         self.start = checks.non_negative("start", start, "time")
         self.axis = directions.checked(polarization)
         # Static: whether one component is enough decides how light terms are built.
@@ -82,6 +78,14 @@ class Carrier(eqx.Module):
         u = s - self.origin(length)
         phase = self.frequency * u + 0.5 * self.chirp * u * u + self.cep - lag
         return -self.amplitude / self.frequency * envelope * jnp.sin(phase)
+
+
+def checked_ellipticity(key: str, value: Any, dimension: str | None = None) -> Any:
+    """ε between −1 and 1, beyond which e₁ would not be the major axis."""
+    number = checks.scalar(key, value, dimension)
+    if not checks.is_traced(number) and abs(number) > 1:
+        raise checks.InputError(key, f"must be between -1 and 1, but is {number:g}")
+    return number
 
 
 def peak_field(amplitude: float | str | None, intensity: float | str | None) -> Any:

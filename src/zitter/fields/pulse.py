@@ -103,6 +103,9 @@ class CarrierPulse(Field):
         sense = directions.turning_in_words(axis, bool(ellipticity > 0))
         return f"{peak} a.u. on the major axis, {sense}, {axes}"
 
+    def scaled(self, factor: Any) -> CarrierPulse:
+        return eqx.tree_at(lambda p: p.carrier.amplitude, self, factor * self.amplitude)
+
     def _potential(self, t: Array) -> Array:
         s = held(t - self.carrier.start, self.length)
         return self._component(s, 0.0) / jnp.sqrt(1 + self.carrier.ellipticity**2)

@@ -61,6 +61,9 @@ class FieldSum(Field):
         larger = jnp.maximum if checks.is_traced(ends) else np.maximum
         return reduce(larger, ends)
 
+    def scaled(self, factor: Any) -> FieldSum:
+        return FieldSum([field.scaled(factor) for field in self.fields], self.factors)
+
     @property
     def polarization(self) -> tuple[float, ...] | None:
         if not self._shares_axis:

@@ -57,10 +57,11 @@ def prepared(
     observables: Sequence[Observable], H: Hamiltonian, eigenstates: Callable[..., Any]
 ) -> tuple[Observable, ...]:
     """All made ready; what does not suit H is refused under its place in the list."""
-    return tuple(_ready(f"observables.{i}", o, H, eigenstates) for i, o in enumerate(observables))
+    return tuple(ready(f"observables.{i}", o, H, eigenstates) for i, o in enumerate(observables))
 
 
-def _ready(key: str, observable: Observable, H: Hamiltonian, eigenstates: Any) -> Observable:
+def ready(key: str, observable: Observable, H: Hamiltonian, eigenstates: Any) -> Observable:
+    """One made ready; what does not suit H is refused under its key."""
     try:
         return observable.prepare(H, eigenstates)
     except checks.InputError as error:

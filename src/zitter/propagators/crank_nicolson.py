@@ -69,9 +69,9 @@ class CrankNicolson(Propagator):
         refuse_growing_light(H)
         return self._with(separated("CrankNicolson", H, t, renews=True))
 
-    def starting(self, psi):
+    def starting(self, *psi):
         assert self.separated is not None
-        return self._with(self.separated.starting(psi))
+        return self._with(self.separated.starting(*psi))
 
     def _with(self, found: Separated) -> CrankNicolson:
         return eqx.tree_at(lambda p: p.separated, self.bare(), found, is_leaf=lambda x: x is None)

@@ -40,12 +40,15 @@ class Separated(eqx.Module):
     groups: tuple[int, ...] | None = eqx.field(static=True)  # of rows that H couples, if known
     rows: tuple[int, ...] | None = eqx.field(static=True, default=None)  # stepped; None for all
 
-    def starting(self, psi: jax.Array) -> Separated:
-        """To step only the groups of rows in which ψ has a part: no other will have one."""
-        if self.groups is None or checks.is_traced(psi) or len(psi) != len(self.groups):
+    def starting(self, *psi: jax.Array) -> Separated:
+        """To step only the groups of rows in which a ψ has a part: no other will have one."""
+        if self.groups is None or checks.is_traced(psi):
             return self
         groups = np.asarray(self.groups)
-        there = np.any(runtime.to_host(psi) != 0, axis=tuple(range(1, psi.ndim)))
+        if any(len(one) != len(groups) for one in psi):
+            return self
+        parts = [np.any(runtime.to_host(one) != 0, axis=tuple(range(1, one.ndim))) for one in psi]
+        there = np.any(parts, axis=0)
         kept = np.isin(groups, groups[there])
         if kept.all() or not kept.any():
             return self
