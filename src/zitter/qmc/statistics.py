@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.correlations import likely_errors, student
+from zitter.qmc.correlations import PORTION, likely_errors, student
 
 TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
 GROUPS = "groups_of_"  # begins the names of records that hold a number for each group of walkers
@@ -120,9 +120,12 @@ def _residuals(x: np.ndarray, mean: Any, w: np.ndarray) -> np.ndarray:
 
 def _errors(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(errors of means, τ) of each column of (samples, columns)."""
-    likely, times = likely_errors(residuals)
-    floor, longest = _of_one_time(residuals)
-    return np.maximum(likely, floor), np.maximum(times, longest)
+    found = np.empty((2, residuals.shape[1]))
+    for start in range(0, residuals.shape[1], PORTION):
+        portion = slice(start, start + PORTION)
+        both = likely_errors(residuals[:, portion]), _of_one_time(residuals[:, portion])
+        found[:, portion] = np.maximum(*both)
+    return found[0], found[1]
 
 
 def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
