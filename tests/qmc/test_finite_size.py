@@ -73,7 +73,7 @@ def test_a_structure_factor_without_error_bars_is_refused():
     errors[1] = np.inf  # one that is not known has no say
     assert finite_size(run, gas).slope == pytest.approx(whole.slope, rel=1e-6)
     errors[:] = np.inf
-    with pytest.raises(checks.InputError, match="samples: must know S.k. with error bars at two"):
+    with pytest.raises(checks.InputError, match="samples: must know S"):
         finite_size(run, gas)
 
 
