@@ -1,6 +1,7 @@
 """Runs that lose what nothing absorbs are stopped; steps too long and grids too small are named."""
 
 import contextlib
+import functools
 import warnings
 
 import jax.numpy as jnp
@@ -149,6 +150,22 @@ def test_steps_too_long_are_named_with_a_step_that_would_do():
         zt.evolve(*arguments, step_check=True, step_limit=2 * sol.info["step_error"])
     with pytest.raises(zt.InputError, match="step_limit: must be positive, but is -1"):
         zt.evolve(*arguments, step_limit=-1.0)
+
+
+@pytest.mark.parametrize("norm", [1e-2, 1.0, 10.0])
+def test_errors_by_the_step_size_are_judged_beside_the_norm(norm):
+    """Too long and good steps of the same run, whatever ψ is multiplied by."""
+    pulse = zt.SineSquared(amplitude=0.5, frequency=1.0, cycles=2)
+    H = hamiltonian(zt.Harmonic(1.0), zt.LengthGauge(pulse))
+    run = functools.partial(
+        zt.evolve, H, norm * packet(1.0, 0.0), (0.0, 6.0), 0.5, zt.SplitOperator(), step_check=True
+    )
+    with pytest.warns(AccuracyWarning, match="of its norm by the step size"):
+        relative = run(step_limit=1e-3).info["step_error"] / norm
+    assert 1e-3 < relative < 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(step_limit=1.01 * relative)
 
 
 def test_the_own_estimate_of_a_method_is_heard_where_nobody_checks():

@@ -25,7 +25,7 @@ from zitter.keywords import caller
 
 LOST = 0.1  # of the probability, or won, beyond what absorbers account for: the run stops
 WORTH_A_WARNING = 0.01  # of the probability
-STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
+STEP_LIMIT = 0.05  # of the largest norm of ψ: errors by the step size above this are warned of
 MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, a few steps apart
 SAMPLED = 16  # steps at most between two samples
 LOOKED = 128  # steps at most between two looks at the edges of the basis
@@ -118,16 +118,24 @@ def warn_of_spoilt_norm(H: Hamiltonian, before: float, after: float, absorbed: A
         )
 
 
-def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, order: int) -> None:
+def warn_of_steps(
+    infos: Sequence[dict[str, Any]],
+    norms: Sequence[float],
+    limit: float,
+    dt: float,
+    order: int,
+) -> None:
     """Of the worst error by the step size; where nobody checked, of the propagator's own estimate.
 
-    `order` is p where the error falls as Δtᵖ.
+    `norms` are the largest of each run, of which errors are judged as parts, as those of the
+    propagators are; `order` is p where the error falls as Δtᵖ.
     """
-    checked = max((info.get("step_error", 0.0) for info in infos), default=0.0)
+    pairs = zip(infos, norms, strict=True)
+    checked = max((info.get("step_error", 0.0) / norm for info, norm in pairs), default=0.0)
     own = [info.get("error_estimate", 0.0) for info in infos if "step_error" not in info]
     if checked > limit:
         advice = f"take dt = {dt * (limit / checked) ** (1 / order):.2g} or less"
-        text = f"the final state is off by {checked:.1e} by the step size"
+        text = f"the final state is off by {checked:.1e} of its norm by the step size"
     elif max(own, default=0.0) > limit:
         advice = "take a smaller dt or a higher order"
         text = f"errors of the steps add up to {max(own):.1e} of the state"
