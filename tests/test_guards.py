@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 import warnings
 
 import jax.numpy as jnp
@@ -101,11 +102,23 @@ def test_the_count_of_what_is_absorbed_is_of_second_order():
 def test_more_absorbed_than_was_lost_is_told_as_well():
     """What the steps bring may be hidden by what absorbers take: the norm falls all the same. It
     may also be a count too coarse for a strong absorber, which must not end a good run."""
-    assert unaccounted(hamiltonian(), 1.0, 1.0, 0.5) == pytest.approx(-0.4)
-    assert unaccounted(hamiltonian(), 1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
-    assert problem(hamiltonian(), 2.0, 1.0, np.sqrt(0.9), 0.5) is None
+    H = hamiltonian(zt.ComplexAbsorber(8.0))
+    assert unaccounted(H, 1.0, 1.0, 0.5) == pytest.approx(-0.4)
+    assert unaccounted(H, 1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
+    assert problem(H, 2.0, 1.0, np.sqrt(0.9), 0.5) is None
     with pytest.warns(AccuracyWarning, match="5.0% of the probability was won beside what abs"):
-        warn_of_spoilt_norm(hamiltonian(), 1.0, np.sqrt(0.65), 0.5)
+        warn_of_spoilt_norm(H, 1.0, np.sqrt(0.65), 0.5)
+
+
+def test_nothing_is_allowed_for_beside_a_mask():
+    """It is counted at each step: 5 % beside it are warned of, 15 % lost or won end the run."""
+    H = hamiltonian(zt.MaskAbsorber(8.0))
+    with pytest.warns(AccuracyWarning, match="5.0% of the probability was lost beside what abs"):
+        warn_of_spoilt_norm(H, 1.0, np.sqrt(0.45), 0.5)
+    assert problem(H, 2.0, 1.0, np.sqrt(0.45), 0.5) is None
+    for left, sentence in ((0.35, "15% of the probability was lost"), (0.65, "15% .* was won")):
+        found = problem(H, 2.0, 1.0, np.sqrt(left), 0.5)
+        assert re.match(f"{sentence} by t = 2 beside what absorbers account for", str(found))
 
 
 def test_decaying_levels_are_accounted_for():
