@@ -1,6 +1,8 @@
 """Runs that lose what nothing absorbs are stopped; steps too long and grids too small are named."""
 
 import contextlib
+import functools
+import re
 import warnings
 
 import jax.numpy as jnp
@@ -100,11 +102,23 @@ def test_the_count_of_what_is_absorbed_is_of_second_order():
 def test_more_absorbed_than_was_lost_is_told_as_well():
     """What the steps bring may be hidden by what absorbers take: the norm falls all the same. It
     may also be a count too coarse for a strong absorber, which must not end a good run."""
-    assert unaccounted(hamiltonian(), 1.0, 1.0, 0.5) == pytest.approx(-0.4)
-    assert unaccounted(hamiltonian(), 1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
-    assert problem(hamiltonian(), 2.0, 1.0, np.sqrt(0.9), 0.5) is None
+    H = hamiltonian(zt.ComplexAbsorber(8.0))
+    assert unaccounted(H, 1.0, 1.0, 0.5) == pytest.approx(-0.4)
+    assert unaccounted(H, 1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
+    assert problem(H, 2.0, 1.0, np.sqrt(0.9), 0.5) is None
     with pytest.warns(AccuracyWarning, match="5.0% of the probability was won beside what abs"):
-        warn_of_spoilt_norm(hamiltonian(), 1.0, np.sqrt(0.65), 0.5)
+        warn_of_spoilt_norm(H, 1.0, np.sqrt(0.65), 0.5)
+
+
+def test_nothing_is_allowed_for_beside_a_mask():
+    """It is counted at each step: 5 % beside it are warned of, 15 % lost or won end the run."""
+    H = hamiltonian(zt.MaskAbsorber(8.0))
+    with pytest.warns(AccuracyWarning, match="5.0% of the probability was lost beside what abs"):
+        warn_of_spoilt_norm(H, 1.0, np.sqrt(0.45), 0.5)
+    assert problem(H, 2.0, 1.0, np.sqrt(0.45), 0.5) is None
+    for left, sentence in ((0.35, "15% of the probability was lost"), (0.65, "15% .* was won")):
+        found = problem(H, 2.0, 1.0, np.sqrt(left), 0.5)
+        assert re.match(f"{sentence} by t = 2 beside what absorbers account for", str(found))
 
 
 def test_decaying_levels_are_accounted_for():
@@ -149,6 +163,22 @@ def test_steps_too_long_are_named_with_a_step_that_would_do():
         zt.evolve(*arguments, step_check=True, step_limit=2 * sol.info["step_error"])
     with pytest.raises(zt.InputError, match="step_limit: must be positive, but is -1"):
         zt.evolve(*arguments, step_limit=-1.0)
+
+
+@pytest.mark.parametrize("norm", [1e-2, 1.0, 10.0])
+def test_errors_by_the_step_size_are_judged_beside_the_norm(norm):
+    """Too long and good steps of the same run, whatever ψ is multiplied by."""
+    pulse = zt.SineSquared(amplitude=0.5, frequency=1.0, cycles=2)
+    H = hamiltonian(zt.Harmonic(1.0), zt.LengthGauge(pulse))
+    run = functools.partial(
+        zt.evolve, H, norm * packet(1.0, 0.0), (0.0, 6.0), 0.5, zt.SplitOperator(), step_check=True
+    )
+    with pytest.warns(AccuracyWarning, match="of its norm by the step size"):
+        relative = run(step_limit=1e-3).info["step_error"] / norm
+    assert 1e-3 < relative < 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(step_limit=1.01 * relative)
 
 
 def test_the_own_estimate_of_a_method_is_heard_where_nobody_checks():

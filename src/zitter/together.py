@@ -199,8 +199,8 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: 
     for edge in lead.context.edges:
         reached = [(info[edge.name], float(edge.limit(looked["left"]))) for info, looked in good]
         edge.warn(*max(reached, key=lambda pair: pair[0] / pair[1], default=(0.0, 1.0)))
-    infos = [info for info, _ in good]
-    lead.warn_of_steps(infos)
+    norms = [max(float(looked["before"]), float(looked["after"])) for _, looked in good]
+    lead.warn_of_steps([info for info, _ in good], norms)
 
 
 def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, float, float]:

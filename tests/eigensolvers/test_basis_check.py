@@ -123,6 +123,17 @@ def test_what_has_no_other_basis_says_so():
     assert "given by its array" in eig.summary()
 
 
+def test_a_solver_that_gives_up_on_the_other_basis_costs_no_states(monkeypatch):
+    """The check may take another solver than the run did, whose states are good all the same."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(61, 0.2))
+    gives_up = zt.LOBPCG(max_iterations=1)
+    monkeypatch.setattr("zitter.solve.stationary.recommended", lambda H, n: gives_up)
+    eig = zt.eigenstates(H, 1, zt.Direct(), basis_check=True)
+    assert eig.energies[0] == pytest.approx(0.5, abs=1e-3)
+    assert eig.info["basis_check"].startswith("none: LOBPCG stopped at max_iterations = 1")
+    assert "none: LOBPCG stopped" in eig.summary() and "basis_errors" not in eig.info
+
+
 def test_light_and_moments_are_the_same_on_the_other_basis():
     """H frozen at a time when the field is on: the check freezes the other H then, too."""
     field = zt.LengthGauge(zt.Static(amplitude=0.5, ramp=1.0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -192,6 +194,11 @@ def test_extrapolation_to_zero_time_step():
     assert chi < 1e-12
     with pytest.raises(checks.InputError, match="must be at least 2"):
         extrapolate([0.1], [1.0], [0.1])
+    for wrong in (math.inf, math.nan, 0.0):  # short runs have infinite ones
+        with pytest.raises(checks.InputError, match="errors: must be positive and finite"):
+            extrapolate([0.1, 0.2], [1.0, 2.0], [0.1, wrong])
+    with pytest.raises(checks.InputError, match="energies: must be finite, but are"):
+        extrapolate([0.1, 0.2], [1.0, math.nan], [0.1, 0.1])
 
 
 def test_an_absurd_time_step_is_refused():

@@ -66,6 +66,17 @@ def test_an_insulator_has_a_determinant_that_is_quadratic_too():
     assert found.kinetic * 14 == pytest.approx((1 / 0.3 - 1 / 0.4) / 8, rel=1e-6)
 
 
+def test_a_structure_factor_without_error_bars_is_refused():
+    gas, run = ElectronGas(n=14, rs=2.0), samples(structure=structure(0.3, 0.1), divisor=14)
+    errors = run.estimators["structure_factor"]["error"]
+    whole = finite_size(run, gas)
+    errors[1] = np.inf  # one that is not known has no say
+    assert finite_size(run, gas).slope == pytest.approx(whole.slope, rel=1e-6)
+    errors[:] = np.inf
+    with pytest.raises(checks.InputError, match="samples: must know S"):
+        finite_size(run, gas)
+
+
 def test_noise_of_the_structure_factor_is_in_the_error():
     gas = ElectronGas(n=14, rs=2.0)
     slopes, first = [], finite_size(samples(structure=structure(0.3, 0.1, 0.01), divisor=14), gas)

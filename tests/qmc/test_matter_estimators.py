@@ -29,7 +29,7 @@ from zitter.qmc import (
 )
 from zitter.qmc import measured as measured_parts
 from zitter.qmc.estimators.base import average
-from zitter.qmc.statistics import reblock, reblock_all
+from zitter.qmc.statistics import judged, reblock, reblock_all
 from zitter.qmc.wavefunction import Walker
 
 TILTED = [[4.0, 0.0, 0.0], [1.0, 5.0, 0.0], [-0.5, 0.7, 6.0]]
@@ -58,7 +58,7 @@ def test_tables_are_reblocked_as_their_columns():
     for column, mean, error in zip(table.T, means, errors, strict=True):
         one = reblock(column, weights)
         assert mean == pytest.approx(one.mean, rel=1e-13)
-        assert error == pytest.approx(one.error, rel=1e-12, abs=1e-15)
+        assert error == pytest.approx(judged(one).error, rel=1e-12, abs=1e-15)
     assert np.isinf(reblock_all(table[:1])[1]).all()
     with pytest.raises(checks.InputError, match="must hold numbers"):
         reblock_all(table[:0])

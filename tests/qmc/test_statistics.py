@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ import scipy.signal
 import scipy.stats
 
 import zitter as zt
-from zitter.qmc import Samples, statistics
+from zitter.qmc import Samples, correlations, statistics
 from zitter.qmc.optimized import Optimized, Stage
 from zitter.qmc.statistics import autocorrelation_time, equilibration, reblock
 
@@ -69,8 +72,33 @@ def test_many_columns_are_one_at_a_time():
     table = np.stack([autoregressive(40, a) for a in (0.0, 0.5, 0.95)], axis=1)
     means, errors = statistics.reblock_all(table)
     alone = [reblock(column) for column in table.T]
-    np.testing.assert_allclose(errors, [one.error for one in alone], rtol=1e-12)
+    np.testing.assert_allclose(errors, [statistics.judged(one).error for one in alone], rtol=1e-12)
     np.testing.assert_allclose(means, [one.mean for one in alone], rtol=0, atol=1e-15)
+
+
+def test_error_bars_of_a_grid_take_little_time_and_memory():
+    """A density on 24³ voxels and its spin: seconds of the processor, and little beside the table
+    itself (4.4 MB, and as much for its residuals)."""
+    table = np.random.default_rng(3).normal(size=(20, 2 * 24**3))
+    tracemalloc.start()
+    started = time.process_time()
+    errors = statistics.reblock_all(table)[1]
+    seconds, peak = time.process_time() - started, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert seconds < 8 and peak < 5 * table.nbytes
+    assert np.median(errors) == pytest.approx(1 / math.sqrt(20), rel=0.3)
+
+
+@pytest.mark.parametrize("freedom", [1, 3, 19, 100])
+def test_the_error_bar_holds_its_share_of_what_is_likely(freedom):
+    """Σ w P(|t| < σ/scale) = 68.3 % with scales a thousand times apart, by Student's t itself."""
+    random = np.random.default_rng(freedom)
+    weights = random.dirichlet(np.full(50, 0.1), size=200).T
+    scales = random.uniform(-3.5, 3.5, size=weights.shape)
+    error = correlations._quantile(weights, scales, freedom)
+    exact = scipy.stats.t(freedom) if freedom < correlations.NORMAL else scipy.stats.norm
+    held = np.sum(weights * (2 * exact.cdf(error / np.exp(scales)) - 1), axis=0)
+    np.testing.assert_allclose(held, correlations.ONE, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("blocks", [20, 60])
@@ -125,6 +153,35 @@ def test_a_walk_that_does_not_forget_has_no_error_bar():
     assert "rests on about 1 independent" in found.notes[0]
 
 
+def test_a_drift_has_no_error_bar_in_a_table_either():
+    """One column of a grid that has not forgotten its start, beside one that has."""
+    table = np.stack([np.linspace(0, 1, 20), np.random.default_rng(0).normal(size=20)], axis=1)
+    errors = statistics.reblock_all(table)[1]
+    assert np.isinf(errors[0]) and 0.1 < errors[1] < 0.5
+    assert statistics.independent_samples(table) < 1.1
+    assert (
+        statistics.independent_samples(np.full((20, 3), 2.0)) == math.inf
+    )  # and none of a constant
+
+
+def test_error_bars_without_groups_of_walkers_are_noted():
+    """The energy has groups; its variance and its growth have the blocks alone, and 0.9ⁿ of 20."""
+    traces = {
+        "energy": autoregressive(20, 0.5), "growth_energy": autoregressive(20, 0.9, 1),
+        "variance": autoregressive(20, 0.9, 2), "acceptance": np.full(20, 0.5),
+    }  # fmt: skip
+    places = np.linspace(-0.1, 0.1, 8)
+    found = Samples(traces, np.ones(20), 0, "hartree", {}, scatter={"energy": places})
+    assert not found.estimate().note and len(found.notes) == 1
+    expected = (
+        r"the error bars of growth energy, variance rest on as few as \d+ independent stretches"
+    )
+    assert re.match(expected, found.notes[0])
+    assert found.numbers()["notes"] == found.notes
+    white = {name: autoregressive(400, 0.0, seed) for seed, name in enumerate(traces)}
+    assert not Samples(white, np.ones(400), 0, "hartree", {}).notes
+
+
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 0.0], [-1.0, 0.5]], ids=str)
 def test_weights_that_weigh_nothing_are_refused(weights):
     with pytest.raises(zt.InputError, match="weights: must be 2 numbers with a positive sum"):
@@ -168,12 +225,13 @@ def test_walkers_that_stand_still_have_no_error_bar(variance, acceptance):
     """Few walkers, none of which moved: equal energies are not exact ones."""
     constant = {"energy": 2.05, "kinetic": 0.4, "variance": variance, "acceptance": acceptance}
     traces = {name: np.full(4, value) for name, value in constant.items()}
-    scatter = {"energy": np.zeros(8)}
+    places = np.linspace(0.02, 0.1, 8) * (-1) ** np.arange(8)  # different ones, so groups differ
+    scatter = {"energy": places, "kinetic": places}
     found = Samples(traces, np.ones(4), 0, "hartree", {}, scatter=scatter)
     assert found.energy_error == found.parts["kinetic"].error == math.inf
     assert "rests on about 1 independent" in found.notes[0]
     exact = Samples(traces | {"variance": np.full(4, 1e-28), "acceptance": np.ones(4)},
-                    np.ones(4), 0, "hartree", {}, scatter=scatter)  # fmt: skip
+                    np.ones(4), 0, "hartree", {}, scatter={"energy": np.zeros(8)})  # fmt: skip
     assert exact.energy_error == 0 and not exact.notes
 
 

@@ -112,6 +112,22 @@ def test_the_table_of_twists_drops_the_transient_of_the_average():
     assert np.mean(averaged["energy"][kept]) == pytest.approx(means.mean(), rel=1e-12)
 
 
+def test_a_twist_that_has_not_forgotten_its_start_has_no_error_bar():
+    """One drifts through all blocks and one stands still, beside one whose blocks are noise."""
+    gas = ElectronGas(4, 10.0, allow_open_shell=True)
+    _, twists = prepare(SlaterJastrow(gas), [*TWISTS, (0.2, 0.1, 0.3)])
+    noise = 0.1 * np.random.default_rng(0).normal(size=20)
+    energy = np.stack([np.linspace(0.0, 1.0, 20), noise, np.ones(20)], axis=1)
+    moved = np.broadcast_to([0.5, 0.5, 0.0], (20, 3))
+    records = {"energy": energy, "variance": np.ones((20, 3)), "acceptance": moved}
+    _, start, told = twists.average(records, np.ones((20, 3)))
+    assert start == 0
+    drifts, good, stuck = (row["error"] for row in told["twists"])
+    assert drifts == stuck == np.inf and 0 < good < 0.1
+    note = "the error bars of single twists rest on as few as 1 independent stretches of 20 blocks"
+    assert sum(note in said for said in told["notes"]) == 1
+
+
 def test_a_number_of_twists_is_a_grid():
     psi = SlaterJastrow(ElectronGas(2, 5.0))
     _, grid = prepare(psi, 2)

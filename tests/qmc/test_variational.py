@@ -27,6 +27,7 @@ from zitter.qmc.runs import Run
 from zitter.qmc.walk import variational
 from zitter.qmc.walk.dynamics import DriftDiffusion, GaussianSteps
 from zitter.qmc.walk.sweep import offer_move
+from zitter.qmc.wavefunction import Walker
 
 HARTREE_FOCK = {
     # system → (t, x): E = t/r_s² + x/r_s per electron
@@ -291,6 +292,24 @@ def test_units_in_files():
     assert (units["variance"], units["acceptance"]) == ("hartree^2", "1")
     assert (units["pair_correlation__x"], units["pair_correlation__mean"]) == ("bohr", "1")
     assert "rests on" not in out.summary()  # eight walkers scatter independently
+    # What was measured on them has the blocks alone, and says so once for all its numbers.
+    noted = [note for note in out.notes if "the error bars of pair correlation rest on" in note]
+    assert len(noted) == 1 and noted == [n for n in out.numbers()["notes"] if n in noted]
+
+
+def test_what_walkers_measured_that_stand_still_has_no_error_bar():
+    psi = SlaterJastrow(ElectronGas(2, 5.0))
+    run = Run.checked(
+        psi, 8, 4, [PairCorrelation(4)], 0, None, None, (), None, 30.0, False, False
+    )  # fmt: skip
+    walkers = Walker(jnp.zeros((8, 3, 2)), jnp.ones(8), jnp.zeros(8))
+    counts = np.ones((4, 2, 4))
+    records = {"energy": np.ones(4), "variance": np.ones(4), "acceptance": np.zeros(4)}
+    found = run.finish(
+        records | {"pair_correlation": counts}, np.ones(4), walkers, {"method": "VMC"}
+    )
+    assert np.isinf(found.estimators["pair_correlation"]["error"]).all()
+    assert any("of pair correlation rest on as few as 1 indep" in note for note in found.notes)
 
 
 def test_an_error_bar_that_rests_on_little_says_so_everywhere(tmp_path):

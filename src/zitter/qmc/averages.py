@@ -63,7 +63,7 @@ def _notes(runs: Sequence[Samples]) -> list[str]:
     """What was noted about each run but its error bar, since the average has one of its own."""
     owners: dict[str, list[str]] = {}
     for number, run in enumerate(runs, 1):
-        own = run.estimate().note
+        own = run.note_on_errors
         for note in run.notes:
             if note != own:
                 owners.setdefault(note, []).append(str(number))
@@ -93,7 +93,8 @@ def _combined(name: str, runs: Sequence[Samples], share: np.ndarray) -> dict[str
     combined = dict(kept[0])
     for value, noise in (("mean", "error"), ("outside", "outside_error")):
         if value in combined:
-            pairs = list(zip(share, kept, strict=True))
+            # What does not count may have no error bar, and 0·∞ is no number.
+            pairs = [(w, one) for w, one in zip(share, kept, strict=True) if w > 0]
             combined[value] = np.asarray(sum(w * one[value] for w, one in pairs))
             combined[noise] = np.sqrt(sum((w * one[noise]) ** 2 for w, one in pairs))
     return combined

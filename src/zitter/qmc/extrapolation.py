@@ -16,15 +16,22 @@ def extrapolate(
     order: int = 1,
 ) -> tuple[float, float, float]:
     """(E, error, χ² per degree of freedom) at zero time step, by a weighted polynomial fit."""
-    tau, y, s = (np.asarray(v, np.float64) for v in (timesteps, energies, errors))
+    given = {"timesteps": timesteps, "energies": energies, "errors": errors}
+    tau, y, s = (checks.numbers(key, values) for key, values in given.items())
     order = checks.integer("order", order, 1)
     if not len(tau) == len(y) == len(s) or len(tau) <= order:
         raise checks.InputError(
             "timesteps", f"must be at least {order + 1} with their energies and errors, "
             f"but are {len(tau)}"
         )  # fmt: skip
-    if not np.all(s > 0):
-        raise checks.InputError("errors", f"must be positive, but are {s.tolist()}")
+    for key, values in (("timesteps", tau), ("energies", y)):
+        if not np.all(np.isfinite(values)):
+            raise checks.InputError(key, f"must be finite, but are {values.tolist()}")
+    if not np.all((s > 0) & np.isfinite(s)):
+        raise checks.InputError(
+            "errors", f"must be positive and finite (a run that has none needs more blocks), but "
+            f"are {s.tolist()}"
+        )  # fmt: skip
     if len(np.unique(tau)) <= order:
         raise checks.InputError(
             "timesteps", f"must hold {order + 1} different ones, but are {tau.tolist()}"

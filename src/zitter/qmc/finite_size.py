@@ -109,6 +109,11 @@ def _slope(samples: Samples, stars: int, key: str) -> tuple[float, float]:
         raise checks.InputError(
             "stars", f"must be at most the {len(found['x'])} that were measured, but is {stars}"
         )
+    if np.sum(np.isfinite(found["error"][:stars])) < 2:
+        raise checks.InputError(
+            key, "must know S(k) with error bars at two stars or more, but the run has not "
+            "forgotten its start: take more blocks"
+        )  # fmt: skip
     k2 = found["x"][:stars] ** 2
     values, errors = found["mean"][:stars] / k2, found["error"][:stars] / k2
     errors = np.maximum(errors, 1e-12 * np.abs(values))

@@ -15,7 +15,14 @@ from zitter.qmc import spread
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.samples import OTHERS, Samples
-from zitter.qmc.statistics import GROUPS, equilibration, group_residuals
+from zitter.qmc.statistics import (
+    GROUPS,
+    equilibration,
+    group_residuals,
+    independent_samples,
+    note_on,
+    stands_still,
+)
 from zitter.qmc.wavefunction import Walker, Wavefunction
 
 
@@ -200,11 +207,23 @@ class Run:
             info |= {**told, "notes": notes}
             r = r.reshape(-1, *r.shape[2:])
         # All that is measured drops the same transient.
-        measured = {
-            e.name: e.finalize(records.pop(e.name)[start:], weights[start:])
-            for e in self.estimators
-        }
+        blocks = {e.name: records.pop(e.name)[start:] for e in self.estimators}
+        kept = np.asarray(weights)[start:]
+        measured = {e.name: e.finalize(blocks[e.name], kept) for e in self.estimators}
+        effective = {name: independent_samples(table, kept) for name, table in blocks.items()}
+        if stands_still({name: trace[start:] for name, trace in records.items()}, divisor):
+            measured = {name: _without_errors(found) for name, found in measured.items()}
+            effective = dict.fromkeys(effective, 1.0)
+        note = note_on(effective, len(kept))
+        if note:
+            info["notes"] = [*info.get("notes", []), note]
         return Samples(records, weights, start, units, info, measured, r, "", divisor, scatter)
+
+
+def _without_errors(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What an estimator found, with infinite errors."""
+    errors = {name for name in found if name.endswith("error")}
+    return {name: np.full_like(x, np.inf) if name in errors else x for name, x in found.items()}
 
 
 def _scatter(groups: dict[str, np.ndarray], weights: np.ndarray, start: int) -> dict[str, Any]:

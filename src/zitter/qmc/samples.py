@@ -14,7 +14,10 @@ from zitter.qmc import measured
 from zitter.qmc.statistics import (
     MANY_BLOCKS,
     Estimate,
+    judged,
+    note_on,
     reblock,
+    stands_still,
     unknown,
     with_error,
     with_groups,
@@ -28,6 +31,7 @@ OTHERS = {
     "population": ("1", "effective number of walkers"),
     "effective_timestep": ("a.u.", "effective time step"),
 }
+WITHOUT_ERRORS = ("acceptance", "population")  # of which means alone are told
 SCATTER = "scatter"  # ends the names of stored `scatter`
 
 
@@ -64,16 +68,9 @@ class Samples(Result):
         residuals = self.scatter.get(name, np.zeros(0))
         if 2 <= found.blocks < MANY_BLOCKS and len(residuals) >= 2:
             found = with_groups(found, residuals)
-        lost = found.error == 0 and self._stands_still()
-        return unknown(found) if lost or found.shorter_than_its_correlations else found
-
-    def _stands_still(self) -> bool:
-        """Whether energies of blocks are equal by lack of moves, not since ψ is an eigenstate."""
-        kept = {name: trace[self.start :] for name, trace in self.traces.items()}
-        if len(kept["energy"]) < 2 or np.ptp(kept["energy"]) > 0 or "acceptance" not in kept:
-            return False
-        total = np.max(np.abs(kept["energy"])) * (self.divisor or 1)
-        return not np.any(kept["acceptance"]) or np.max(kept["variance"]) > 1e-20 * (1 + total**2)
+        # Walkers that stand still scatter as well, since they stand at different places.
+        traces = {name: trace[kept] for name, trace in self.traces.items()}
+        return unknown(found) if stands_still(traces, self.divisor) else judged(found)
 
     @property
     def energy(self) -> float:
@@ -118,8 +115,19 @@ class Samples(Result):
     @property
     def notes(self) -> list[str]:
         """What is to be known beside the numbers, as that an error bar is itself uncertain."""
-        said = [*self.info.get("notes", []), self.estimate().note]
+        said = [*self.info.get("notes", []), self.note_on_errors]
         return [note for note in dict.fromkeys(said) if note]
+
+    @property
+    def note_on_errors(self) -> str:
+        """What is said of error bars of traces: of the energy's, else of those that have no groups
+        of walkers and rest on little."""
+        own = self.estimate()
+        if own.note:
+            return own.note
+        others = {name: self.estimate(name) for name in self.traces if name not in WITHOUT_ERRORS}
+        few = {name: one.effective_samples for name, one in others.items() if one.note}
+        return note_on(few, own.samples)
 
     def write_cube(self, path: str | os.PathLike[str], spin: bool = False) -> None:
         """The density that `Density` measured, or that of spin, as a Gaussian cube file."""

@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from zitter import checks
-from zitter.qmc.correlations import likely_errors, student
+from zitter.qmc.correlations import PORTION, likely_errors, student
 
 TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
 GROUPS = "groups_of_"  # begins the names of records that hold a number for each group of walkers
 MANY_BLOCKS = 64  # independent ones, from which on a series is as good as the scatter of groups
 FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
 FEW_SAMPLES = 16  # independent ones, below which an error bar is itself uncertain
+ONE_SAMPLE = 1.1  # independent ones, below which a series has not forgotten its start
+LOOKED_AT = 1000  # columns of a table, or some more, that tell what it rests on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Estimate:
     @property
     def shorter_than_its_correlations(self) -> bool:
         """Whether the series cannot tell how long it is correlated, and nobody else does."""
-        return not self.groups and self.samples > 2 and self.effective_samples < 1.1
+        return not self.groups and bool(_unforgotten(self.samples, self.autocorrelation_time))
 
     @property
     def note(self) -> str:
@@ -120,9 +123,12 @@ def _residuals(x: np.ndarray, mean: Any, w: np.ndarray) -> np.ndarray:
 
 def _errors(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(errors of means, τ) of each column of (samples, columns)."""
-    likely, times = likely_errors(residuals)
-    floor, longest = _of_one_time(residuals)
-    return np.maximum(likely, floor), np.maximum(times, longest)
+    found = np.empty((2, residuals.shape[1]))
+    for start in range(0, residuals.shape[1], PORTION):
+        portion = slice(start, start + PORTION)
+        both = likely_errors(residuals[:, portion]), _of_one_time(residuals[:, portion])
+        found[:, portion] = np.maximum(*both)
+    return found[0], found[1]
 
 
 def _of_one_time(z: np.ndarray) -> tuple[Any, Any]:
@@ -179,6 +185,29 @@ def with_groups(found: Estimate, residuals: np.ndarray) -> Estimate:
     )  # fmt: skip
 
 
+def judged(found: Estimate) -> Estimate:
+    """The estimate, without an error bar where the series has not forgotten its start."""
+    return unknown(found) if found.shorter_than_its_correlations else found
+
+
+def _unforgotten(samples: int, tau: Any) -> Any:
+    return (samples > 2) & (samples / tau < ONE_SAMPLE)
+
+
+def stands_still(kept: Mapping[str, np.ndarray], divisor: int | None = None) -> bool:
+    """Whether the blocks of traces are equal by lack of moves, not since ψ is an eigenstate.
+
+    `divisor` is what energies of the whole system were divided by.
+    """
+    if "acceptance" not in kept or len(kept["energy"]) < 2:
+        return False
+    if not np.any(kept["acceptance"]):
+        return True
+    total = np.max(np.abs(kept["energy"])) * (divisor or 1)
+    equal = np.ptp(kept["energy"]) == 0
+    return bool(equal and np.max(kept["variance"]) > 1e-20 * (1 + total**2))
+
+
 def unknown(found: Estimate) -> Estimate:
     """The estimate of samples that are all one: no error bar."""
     return dataclasses.replace(
@@ -188,7 +217,10 @@ def unknown(found: Estimate) -> Estimate:
 
 
 def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Means and errors that `reblock` finds for each column of a table (samples, columns)."""
+    """Means and errors that `reblock` finds for each column of a table (samples, columns).
+
+    Where a column has not forgotten its start the error is infinite, as with `judged`.
+    """
     x = np.asarray(table, np.float64)
     n = len(x)
     if n == 0:
@@ -198,7 +230,41 @@ def reblock_all(table: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.
     if n < 2:
         return mean, np.full(mean.shape, math.inf)
     flat = _residuals(x, mean, w).reshape(n, -1)
-    return mean, _errors(flat)[0].reshape(mean.shape)
+    errors, times = _errors(flat)
+    errors = np.where(_unforgotten(n, np.maximum(times, 1.0)), math.inf, errors)
+    return mean, errors.reshape(mean.shape)
+
+
+def independent_samples(table: np.ndarray, weights: Any = None) -> float:
+    """What nine in ten numbers of (samples, …) have at least, infinite where none of them changes.
+
+    Of large tables some columns are looked at, evenly spread.
+    """
+    n, x = len(table), np.reshape(table, (len(table), -1))
+    x = x[:, :: max(1, x.shape[1] // LOOKED_AT)]
+    x = (
+        np.concatenate([np.real(x), np.imag(x)], axis=1)
+        if np.iscomplexobj(x)
+        else x.astype(np.float64)
+    )
+    w = _weights(weights, n)[:, None]
+    if n < 2:
+        return float(n)
+    errors, times = _errors(_residuals(x, np.sum(w * x, axis=0) / np.sum(w), w))
+    found = n / np.maximum(times[errors > 0], 1.0)
+    return float(np.quantile(found, 0.1, method="lower")) if len(found) else math.inf
+
+
+def note_on(effective: Mapping[str, float], blocks: int) -> str:
+    """What to say, once, of all error bars of such names that rest on few independent samples."""
+    few = {name: count for name, count in effective.items() if count < FEW_SAMPLES}
+    if not few:
+        return ""
+    return (
+        f"the error bars of {', '.join(few).replace('_', ' ')} rest on as few as "
+        f"{max(1, round(min(few.values())))} independent stretches of {blocks} blocks and are "
+        "themselves uncertain: take more blocks"
+    )
 
 
 def autocorrelation_time(series: Any, window: float = 5.0) -> float:

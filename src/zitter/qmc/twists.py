@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,15 @@ import numpy as np
 
 from zitter import checks
 from zitter.qmc import spread
-from zitter.qmc.statistics import equilibration, reblock, with_error
+from zitter.qmc.statistics import (
+    equilibration,
+    judged,
+    note_on,
+    reblock,
+    stands_still,
+    unknown,
+    with_error,
+)
 from zitter.qmc.wavefunction import Wavefunction
 
 
@@ -91,7 +100,7 @@ class Twists:
         if not good.any():
             raise checks.RunError("every twist failed: a local energy became infinite or NaN.")
         start = equilibration(mean_over_twists(records["energy"][:, good], weights[:, good], 0))
-        table, notes = [], []
+        table, notes, effective = [], [], []
         for index, vector in enumerate(self.vectors):
             shown = ", ".join(f"{x:g}" for x in vector)
             if not good[index]:
@@ -101,12 +110,16 @@ class Twists:
                 )
                 table.append({"twist": list(vector), "energy": None, "error": None})
                 continue
-            found = reblock(records["energy"][start:, index], weights[start:, index])
+            found = judged(reblock(records["energy"][start:, index], weights[start:, index]))
+            if stands_still({name: series[start:, index] for name, series in records.items()}):
+                found = unknown(found)
+            effective.append(found.effective_samples if found.note else math.inf)
             table.append({"twist": list(vector), "energy": found.mean, "error": found.error})
         for vector, reason in self.refused:
             shown = ", ".join(f"{x:g}" for x in vector)
             notes.append(f"twist ({shown}) was refused and left out: {reason}")
             table.append({"twist": list(vector), "energy": None, "error": None})
+        notes += filter(None, [note_on({"single twists": min(effective)}, len(weights) - start)])
         energies = [row["energy"] for row in table if row["energy"] is not None]
         if len(energies) > 1:
             scatter = float(np.std(energies, ddof=1))

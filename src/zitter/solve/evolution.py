@@ -240,7 +240,7 @@ class Plan:
             solution.info["step_check"] = str(twice)
         elif twice is not None:
             self.compare(solution, twice)
-        self.warn_of_steps([solution.info])
+        self.warn_of_steps([solution.info], [max(norms)])
         return solution
 
     def _checkpoint(self, folder, every, psi) -> loop.Checkpoint | None:
@@ -324,10 +324,11 @@ class Plan:
                 ]
                 solution.step_errors[o.name] = share * np.abs(pair[0] - pair[1])
 
-    def warn_of_steps(self, infos: Sequence[dict[str, Any]]) -> None:
-        """Of the worst of several runs of this form, where its steps were too long."""
+    def warn_of_steps(self, infos: Sequence[dict[str, Any]], norms: Sequence[float]) -> None:
+        """Of the worst of several runs of this form, where its steps were too long; `norms` are
+        the largest of each."""
         order = 1 if self.checked_with is None else self.checked_with.convergence_order(self.H)
-        guards.warn_of_steps(infos, self.step_limit, float(self.context.dt), order)
+        guards.warn_of_steps(infos, norms, self.step_limit, float(self.context.dt), order)
 
     def problem(self, state: State, seen: dict[str, Any]) -> str | None:
         """What is wrong with a run that has come to this state, as a sentence."""

@@ -25,8 +25,8 @@ from zitter.keywords import caller
 
 LOST = 0.1  # of the probability, or won, beyond what absorbers account for: the run stops
 WORTH_A_WARNING = 0.01  # of the probability
-STEP_LIMIT = 0.05  # of the norm of ψ: errors by the step size above this are warned of
-MISCOUNTED = 0.2  # of what was absorbed: rates are sampled, a few steps apart
+STEP_LIMIT = 0.05  # of the largest norm of ψ: errors by the step size above this are warned of
+MISCOUNTED = 0.2  # of what was absorbed, where rates are sampled, a few steps apart
 SAMPLED = 16  # steps at most between two samples
 LOOKED = 128  # steps at most between two looks at the edges of the basis
 
@@ -73,6 +73,11 @@ def looks(steps: int) -> int:
     return found[-1] if found else LOOKED
 
 
+def counted_exactly(H: Hamiltonian) -> bool:
+    """Whether what absorbs, if anything, is a mask: no rate is sampled."""
+    return H.hermitian
+
+
 def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> float | None:
     """The part of the probability that is gone for no reason, negative where it came for none: also
     where the norm falls by less than was absorbed. None where reasons are not known.
@@ -80,8 +85,9 @@ def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> f
     if H.basis.complex_scaled:
         return None
     known = float(absorbed or 0.0)
+    allowed = 0.0 if counted_exactly(H) else MISCOUNTED * abs(known)
     gone = before**2 - after**2 - known
-    return math.copysign(max(abs(gone) - MISCOUNTED * abs(known), 0.0), gone) / before**2
+    return math.copysign(max(abs(gone) - allowed, 0.0), gone) / before**2
 
 
 def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any) -> str | None:
@@ -90,16 +96,17 @@ def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any
         return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
     lost = unaccounted(H, before, after, absorbed)
     won = (after / before) ** 2 - 1 if lost is None else -lost
-    # Where it fell by less than was absorbed, the count may be the coarse one: that is warned of.
     if after > before and won > (LOST if lost is not None else 1.0):
         return (
             f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt or a "
             "higher precision."
         )
-    if lost is not None and lost > LOST:
+    # Where it fell by less than was absorbed, the count may be the coarse one: that is warned of.
+    if lost is not None and (lost > LOST or (counted_exactly(H) and won > LOST)):
+        what = "lost" if lost > 0 else "won"
         return (
-            f"{lost:.0%} of the probability was lost by t = {t:g}{_beside(absorbed)}: take a "
-            "smaller dt, or a method that keeps the norm, such as Lanczos or CrankNicolson."
+            f"{abs(lost):.0%} of the probability was {what} by t = {t:g}{_beside(absorbed)}: take "
+            "a smaller dt, or a method that keeps the norm, such as Lanczos or CrankNicolson."
         )
     return None
 
@@ -118,16 +125,24 @@ def warn_of_spoilt_norm(H: Hamiltonian, before: float, after: float, absorbed: A
         )
 
 
-def warn_of_steps(infos: Sequence[dict[str, Any]], limit: float, dt: float, order: int) -> None:
+def warn_of_steps(
+    infos: Sequence[dict[str, Any]],
+    norms: Sequence[float],
+    limit: float,
+    dt: float,
+    order: int,
+) -> None:
     """Of the worst error by the step size; where nobody checked, of the propagator's own estimate.
 
-    `order` is p where the error falls as Δtᵖ.
+    `norms` are the largest of each run, of which errors are judged as parts, as those of the
+    propagators are; `order` is p where the error falls as Δtᵖ.
     """
-    checked = max((info.get("step_error", 0.0) for info in infos), default=0.0)
+    pairs = zip(infos, norms, strict=True)
+    checked = max((info.get("step_error", 0.0) / norm for info, norm in pairs), default=0.0)
     own = [info.get("error_estimate", 0.0) for info in infos if "step_error" not in info]
     if checked > limit:
         advice = f"take dt = {dt * (limit / checked) ** (1 / order):.2g} or less"
-        text = f"the final state is off by {checked:.1e} by the step size"
+        text = f"the final state is off by {checked:.1e} of its norm by the step size"
     elif max(own, default=0.0) > limit:
         advice = "take a smaller dt or a higher order"
         text = f"errors of the steps add up to {max(own):.1e} of the state"
