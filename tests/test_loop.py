@@ -243,6 +243,10 @@ def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):
         patch.setattr(watching.Watcher, "guard", killed)
         run(checkpoint=folder)
     assert (folder / "state.h5").exists()
+    observables[2] = zt.Density(every=2)  # what has a pace of its own is part of the run as well
+    with pytest.raises(zt.InputError, match="resume: must continue the same run"):
+        run(checkpoint=folder, resume=True)
+    observables[2] = zt.Density(every=4)
     again = run(checkpoint=folder, resume=True)
     for name in whole.observables:
         assert np.array_equal(again.observables[name], whole.observables[name])
