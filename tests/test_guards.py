@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import zitter as zt
-from zitter import loop
+from zitter import loop, solve, together
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.dense import Dense
@@ -50,6 +50,16 @@ def test_a_small_loss_is_warned_of():
     with pytest.warns(AccuracyWarning, match=r"% of the probability was lost, by errors"):
         sol = zt.evolve(H, packet(0.15, 8.0), (0.0, 1.0), 0.013, zt.RungeKutta4())
     assert 0.01 < sol.info["norm_loss"] < 0.1
+    step = ((0.0, 1.0), 0.013, zt.RungeKutta4())
+    plans = [solve.prepare(hamiltonian(zt.Harmonic(w)), np.complex128, *step) for w in (0.3, 0.31)]
+    fast, slow = packet(0.15, 8.0), packet(1.5, 0.0)
+    with pytest.warns(AccuracyWarning) as told:  # together with one that loses nothing
+        found = together.carried(plans, [slow, fast])
+    lost = [one.info["norm_loss"] for one in found if isinstance(one, zt.Solution)]
+    assert lost[0] < 0.001 and 0.01 < lost[1] < 0.1
+    expected = f"{lost[1]:.1%} of the probability was lost, by errors"
+    said = [str(one.message) for one in told if issubclass(one.category, AccuracyWarning)]
+    assert len(said) == 1 and said[0].startswith(expected)
 
 
 @pytest.mark.parametrize(("fed", "sentence"), [(0.0, "norm grew from 1 to 1.06"), (0.15, None)])

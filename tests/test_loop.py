@@ -125,6 +125,22 @@ def test_resume_refuses_another_run_s_checkpoint(tmp_path):
         driven(checkpoint=loop.Checkpoint(tmp_path / "c", signature="two"), resume=True)
 
 
+def test_a_run_that_begins_anew_leaves_nothing_of_the_one_before(tmp_path, monkeypatch):
+    """Not even where it is killed while it saves for the first time."""
+    folder = tmp_path / "c"
+    driven(checkpoint=loop.Checkpoint(folder, every=0.0, signature="one"))
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(loop.Checkpoint, "_write_piece", lambda *given: stop())
+        driven(checkpoint=loop.Checkpoint(folder, signature="two"))
+    assert not list(folder.glob("*.h5"))
+    driven(checkpoint=loop.Checkpoint(folder, signature="two"))
+    assert sorted(file.name for file in folder.glob("*.h5")) == ["records-000000.h5", "state.h5"]
+
+
+def stop():
+    raise Stop
+
+
 def test_a_viewer_reads_names_and_times_of_an_unfinished_run(tmp_path, monkeypatch):
     """With plain h5py: what was recorded, when, and how far the run has come."""
     system = systems.driven_oscillator()
@@ -227,6 +243,10 @@ def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):
         patch.setattr(watching.Watcher, "guard", killed)
         run(checkpoint=folder)
     assert (folder / "state.h5").exists()
+    observables[2] = zt.Density(every=2)  # what has a pace of its own is part of the run as well
+    with pytest.raises(zt.InputError, match="resume: must continue the same run"):
+        run(checkpoint=folder, resume=True)
+    observables[2] = zt.Density(every=4)
     again = run(checkpoint=folder, resume=True)
     for name in whole.observables:
         assert np.array_equal(again.observables[name], whole.observables[name])

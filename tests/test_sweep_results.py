@@ -12,7 +12,8 @@ import pytest
 import zitter as zt
 from command_line import zitter
 from zitter import config, kinds, sweeps
-from zitter.results import Eigenstates, Sweep
+from zitter.qmc.optimized import Optimized, Stage
+from zitter.results import Eigenstates, Solution, Sweep
 from zitter.results.assembly import assembled
 from zitter.sweeps.heard import Heard
 
@@ -68,6 +69,36 @@ def test_what_cannot_be_put_together_is_named():
     sweep = put_together([one, odd, None])
     assert sweep.info["left_out"] == "energies, whose shape is not alike in all items"
     assert "residuals" in sweep.values and "left out" in sweep.summary()
+
+
+def test_what_items_say_beside_their_numbers_is_kept(tmp_path):
+    """Once where many say the same, with their numbers; also in files and for programs."""
+    found = [levels(1), levels(2), levels(3)]
+    found[1].info["basis_check"] = "spacing"  # which was checked
+    found[2].info["basis_check"] = "none: it is too coarse already"
+    said = "error by the basis: none: it is too coarse already"
+    sweep = put_together(found)
+    sweep.save(tmp_path / "sweep.h5")
+    for one in (sweep, zt.load(tmp_path / "sweep.h5")):
+        assert isinstance(one, Sweep) and one.numbers()["notes"] == {"2": [said]}
+        assert one.notes == [f"{said} (item 2)"] and one.notes[0] in one.summary()
+    found[1].info["basis_check"] = found[0].info["basis_check"] = found[2].info["basis_check"]
+    assert put_together(found).notes == [f"{said} (all items)"]
+    assert put_together([None, *found[1:]]).notes == [f"{said} (all items)"]
+
+
+def test_every_kind_of_result_tells_what_its_errors_rest_on():
+    """Sentences that stood in its own table alone."""
+    trap = zt.qmc.SlaterJastrow(zt.qmc.Trap(1.0, 0.8))
+    walk = zt.qmc.vmc(trap, walkers=4, blocks=4, equilibration=10)
+    course = Solution(np.arange(2.0), {}, np.ones(1), None, {"step_check": "no"}, {})
+    stage = Stage("LinearMethod", "hartree", 0, *(np.ones(1) for _ in range(4)), verdict="flat")
+    sweep = put_together([walk, course, Optimized({}, [stage], {})])
+    assert sweep.said == {
+        0: walk.notes,
+        1: ["error of the final state by the step size: no"],
+        2: ["LinearMethod: flat"],
+    }
 
 
 def test_tables_hold_every_digit_in_the_order_of_the_sweep(tmp_path, monkeypatch):

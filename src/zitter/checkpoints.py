@@ -100,6 +100,7 @@ class Checkpoint:
     order: Order = dataclasses.field(default_factory=Unchanged)
     doubtful: bool = dataclasses.field(default=False, init=False)  # whether `state.h5` is damaged
     begun: bool = dataclasses.field(default=False, init=False)
+    own: bool = dataclasses.field(default=False, init=False)  # whether this run put there what is
 
     def __post_init__(self) -> None:
         self.every = float(checks.non_negative("checkpoint_every", self.every))
@@ -107,6 +108,7 @@ class Checkpoint:
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """The folder for one run alone, without what a killed one was writing."""
+        self.own = False
         if not processes.first():
             yield
             return
@@ -128,10 +130,16 @@ class Checkpoint:
         steps: int | None = None,
         axis: Axis | None = None,
     ) -> int:
-        """Keep a piece and the state after it; the number of pieces there are now."""
+        """Keep a piece and the state after it; the number of pieces there are now.
+
+        A run that does not go on with what is there removes it first: no state may count the
+        pieces of another run.
+        """
         here = processes.first()
         if self.begun and not self.folder.is_dir():  # a new one would lack what was there
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder))
+        if not self.own:
+            self.empty()
         if piece.records or piece.visits:
             if here:
                 self._write_piece(pieces, piece, done, axis or Axis())
@@ -191,6 +199,7 @@ class Checkpoint:
                     f"one before it, at step {done}",
                     stacklevel=caller(),
                 )
+            self.own = True
             return found
         told = "" if problem is None else problem.message
         raise checks.InputError(
@@ -232,14 +241,22 @@ class Checkpoint:
     def exists(self) -> bool:
         return any((self.folder / name).exists() for name in (STATE, BEFORE))
 
+    def empty(self) -> None:
+        """Remove all states and records."""
+        if processes.first():
+            # What makes the others a whole goes first.
+            states = (self.folder / STATE, self.folder / BEFORE)
+            for file in (*states, *self.folder.glob("[rp]*-*.h5")):
+                files.disk.remove(file)
+        processes.wait("an empty checkpoint")  # others write parts of the next one there
+        self.own = True
+
     def clear(self) -> None:
-        if not processes.first():
-            return
-        # What makes the others a whole goes first.
-        for file in (self.folder / STATE, self.folder / BEFORE, *self.folder.glob("[rp]*-*.h5")):
-            files.disk.remove(file)
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+        """The same, and the folder."""
+        self.empty()
+        if processes.first():
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
 
     def _write_piece(self, number: int, piece: Piece, done: int, axis: Axis) -> None:
         variables = _variables(piece.visits)

@@ -193,13 +193,18 @@ def carried(
 
 
 def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: Any) -> None:
-    """Of each edge of the basis and of the steps once, with what the worst item has."""
+    """Of each edge of the basis, the norm and the steps once, with what the worst item has."""
     pairs = zip(found, looks, strict=True)
     good = [(one.info, looked) for one, looked in pairs if isinstance(one, Solution)]
     for edge in lead.context.edges:
         reached = [(info[edge.name], float(edge.limit(looked["left"]))) for info, looked in good]
         edge.warn(*max(reached, key=lambda pair: pair[0] / pair[1], default=(0.0, 1.0)))
-    norms = [max(float(looked["before"]), float(looked["after"])) for _, looked in good]
+    H = lead.context.H
+    kept = [(float(a["before"]), float(a["after"]), info.get("absorbed")) for info, a in good]
+    if kept:
+        worst = max(kept, key=lambda norm: abs(guards.unaccounted(H, *norm) or 0.0))
+        guards.warn_of_spoilt_norm(H, *worst)
+    norms = [max(before, after) for before, after, _ in kept]
     lead.warn_of_steps([info for info, _ in good], norms)
 
 

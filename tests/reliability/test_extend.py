@@ -75,6 +75,7 @@ def test_a_killed_extension_goes_on(tmp_path, capsys):
     watched = Watched()
     with put(Killing(100)), pytest.raises(Killed):
         run.status("--extend", *farther)
+    assert run.status("--resume") == 0  # the run before it, which has its result
     with put(watched):
         assert run.status("--resume", *farther) == 0
     assert same(run.numbers(), whole.numbers())

@@ -16,6 +16,7 @@ import pytest
 import zitter as zt
 from reliability.runs import Run
 from zitter import files, locks
+from zitter.qmc import runs
 
 HOLDING = """
 import sys, time
@@ -87,6 +88,28 @@ def test_a_checkpoint_belongs_to_one_run(holder, tmp_path):
     psi = zt.eigenstates(H, 1).states[0]
     with pytest.raises(zt.InputError, match="checkpoint: must not be in use by another run"):
         zt.evolve(H, psi, (0, 1), 0.1, checkpoint=tmp_path / "out")
+
+
+@pytest.mark.parametrize("walk", [zt.qmc.vmc, zt.qmc.dmc])
+def test_walkers_of_a_run_stay_while_it_is_at_work(holder, tmp_path, walk):
+    """A second one is refused before it puts down walkers of its own."""
+    psi = zt.qmc.SlaterJastrow(zt.qmc.Trap(1.0, 0.8))
+    pace = {"timestep": 0.05} if walk is zt.qmc.dmc else {}
+    with pytest.raises(zt.InputError, match="checkpoint: must not be in use by another run"):
+        walk(psi, walkers=4, blocks=4, equilibration=10, checkpoint=tmp_path / "out", **pace)
+    assert not (tmp_path / "out" / "settled").exists()
+
+
+def test_blocks_of_another_run_go_with_its_walkers(tmp_path, monkeypatch):
+    """A run that begins anew and is killed before its first block goes on by itself."""
+    psi = zt.qmc.SlaterJastrow(zt.qmc.Trap(1.0, 0.8))
+    options = {"walkers": 4, "blocks": 4, "equilibration": 10, "checkpoint": tmp_path / "out"}
+    zt.qmc.vmc(psi, seed=1, **options)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(runs.Run, "drive", lambda *given: signal.raise_signal(signal.SIGINT))
+        zt.qmc.vmc(psi, seed=2, **options)
+    again = zt.qmc.vmc(psi, seed=2, resume=True, **options)
+    assert again.energy == zt.qmc.vmc(psi, seed=2, **{**options, "checkpoint": None}).energy
 
 
 def test_sweeps_share_a_folder(tmp_path):

@@ -123,8 +123,12 @@ class Case(abc.ABC):
         raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
 
     def fingerprint(self) -> str:
-        """What must be the same for a run to be continued: all but labels and the mesh."""
-        return same_run.fingerprint(self.document.without_mesh(), runtime.describe() | {"mesh": ""})
+        """What must be the same for a run to be continued: all but labels and the mesh.
+
+        What is in the files that the input names counts as well.
+        """
+        about = runtime.describe() | {"mesh": ""}
+        return same_run.fingerprint(self.document.without_mesh(), self.document.contents, about)
 
     def follow(self, checkpoint: Path) -> None:  # noqa: B027
         """Take on what the run in this checkpoint chose itself, where the file does not say."""

@@ -197,7 +197,7 @@ class Evolution(Physics):
         table["evolve"] = {k: v for k, v in table["evolve"].items() if k not in ("t", "dt")}
         about = runtime.describe() | {"mesh": ""}
         steps = float(context.start), f"{float(context.dt):.12e}", context.save_every
-        return same_run.fingerprint(table, about, steps)
+        return same_run.fingerprint(table, self.document.contents, about, steps)
 
     def _carried(self, job: Job, psi: Any, known: dict[str, Any], resume: bool) -> Solution:
         _, plan = self._ready()

@@ -134,10 +134,6 @@ class MonteCarlo(Case):
     def resume(self, job: Job) -> Result:
         return self._computed(job, resume=True)
 
-    def fingerprint(self) -> str:
-        """Parameters from a file count as well."""
-        return same_run.fingerprint(Case.fingerprint(self), self.psi)
-
     def course_fingerprint(self) -> str:
         """The last run may have more blocks, an optimization that nothing follows more steps."""
         table = self.document.without_mesh()
@@ -149,7 +145,7 @@ class MonteCarlo(Case):
             table.pop("optimize")
             last["method"] = same_run.regardless(last["method"], "iterations")
         about = runtime.describe() | {"mesh": ""}
-        return same_run.fingerprint(table, stages, last, about, self.psi)
+        return same_run.fingerprint(table, self.document.contents, stages, last, about)
 
     def _computed(self, job: Job, resume: bool) -> Result:
         job.begin()

@@ -37,10 +37,6 @@ class Physics(Case):
         except checks.InputError as error:
             raise self._located(error) from None
 
-    def fingerprint(self) -> str:
-        """Potentials from files count as well."""
-        return same_run.fingerprint(Case.fingerprint(self), self.model)
-
     @property
     def state_bytes(self) -> int:
         return self.basis.size * runtime.settings().complex_dtype.itemsize

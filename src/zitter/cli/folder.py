@@ -77,7 +77,8 @@ class Folder:
             if marks[0] != marks[1] and self._begun()[0] == self.case.fingerprint():
                 return None  # a finished run is being extended to this one
             self._require_same(*marks, self.result)
-            if not self._kept.exists():
+            own = self._begun()[0] in ("", self.case.fingerprint())  # and of no extension
+            if own and not self._kept.exists():
                 self.end()  # a kill may have come before that
             return found
         if self.resume and self._fingerprint.exists():

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
+import hashlib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from zitter import checks, data_files
 
 SCAN = "scan"  # the section of what a file goes over
+FILES = ("file", "parameters")  # keys whose text is the name of a file
 LARGEST = 2**24  # bytes of a file that describes a run
 DEEPEST = 50  # tables and lists inside one another; Python's own limit comes later
 
@@ -42,12 +45,38 @@ class Document:
         """Nor how many devices share the work: what is computed is the same."""
         return {key: value for key, value in self.without_labels().items() if key != "mesh"}
 
+    @functools.cached_property
+    def contents(self) -> dict[str, str]:
+        """What is in the files that the table names, as digests: numbers depend on it as well."""
+        return {name: _digest(self.folder / name) for name in _files(self.table)}
+
     def of_one(self) -> Document:
         """Without what it goes over: one of its calculations."""
         if SCAN not in self.table:
             return self
         table = {key: value for key, value in self.table.items() if key != SCAN}
         return Document(self.name, self.folder, f"# of {self.name}\n\n{dump(table)}", table)
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Names of files in a table, however deep."""
+    if isinstance(value, dict):
+        for key, inside in value.items():
+            if key in FILES and isinstance(inside, str):
+                yield inside
+            else:
+                yield from _files(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _files(inside)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with data_files.plain(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (checks.InputError, OSError):  # who needs it says what is wrong with it
+        return ""
 
 
 def read(path: str | Path, settings: Sequence[str] = ()) -> Document:

@@ -56,6 +56,10 @@ class Optimized(Result):
     info: dict[str, Any]
     input: str = ""
 
+    @property
+    def notes(self) -> list[str]:
+        return [f"{stage.method}: {stage.verdict}" for stage in self.stages if stage.verdict]
+
     def numbers(self) -> dict[str, Any]:
         last = self.stages[-1]
         return {

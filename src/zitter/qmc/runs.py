@@ -136,12 +136,14 @@ class Run:
         """What equilibration gives (arrays as in `like`), or the checkpoint if a run is resumed."""
         if self.checkpoint is None:
             return equilibrate()
-        kept = self._keeper("settled", *about)
-        with kept.held():
+        whole, kept = self._keeper("", *about), self._keeper("settled", *about)
+        with whole.held():  # where another run is at work, its walkers stay
             found = kept.load(like) if self.resume else None
             if found is not None:
                 return found[1]
             ready = equilibrate()
+            if not self.resume:
+                whole.empty()  # blocks of another run do not follow from these walkers
             kept.save(0, ready, 0, loop.Piece({}, {}))
             return ready
 

@@ -40,8 +40,10 @@ def assembled(
         said = {str(result.info.get(key, "")) for result in found if result is not None}
         if not info.get(key) and len(said) == 1 and said != {""}:
             info = info | {key: said.pop()}
+    notes = {n: result.notes for n, result in enumerate(found) if result is not None}
+    said = {number: told for number, told in notes.items() if told}
     return Sweep(
-        over, values, done, info, described, units, labels, failed, coordinates, input=text
+        over, values, done, info, described, units, labels, failed, coordinates, text, said
     )
 
 

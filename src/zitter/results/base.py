@@ -40,6 +40,11 @@ class Result(abc.ABC):
     def summary(self) -> str:
         """A table for people: every number with what is known about its error."""
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known beside the numbers, as that an error could not be found."""
+        return []
+
     def save(self, path: str | os.PathLike[str]) -> None:
         io.write(checks.path("path", path), self.dataset())
 

@@ -148,6 +148,11 @@ class Solution(Result):
             v[TWICE].data if TWICE in v else None,
         )
 
+    @property
+    def notes(self) -> list[str]:
+        told = self.info.get("step_check")
+        return [f"error of the final state by the step size: {told}"] if told else []
+
     def numbers(self) -> dict[str, Any]:
         known = self.step_errors
         few = {n: d for n, d in self.observables.items() if np.size(d[-1]) <= tables.MOST_VALUES}

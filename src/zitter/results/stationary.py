@@ -79,6 +79,11 @@ class Eigenstates(Result):
             Kept.of_file(data, info),
         )
 
+    @property
+    def notes(self) -> list[str]:
+        told = str(self.info.get("basis_check", ""))
+        return [f"error by the basis: {told}"] if told.startswith("none: ") else []
+
     def numbers(self) -> dict[str, Any]:
         return {
             "kind": self.kind,

@@ -26,8 +26,8 @@ class Sweep(Result):
     `axes` has the values of each key, without the unit they were given in, or their numbers where
     they are not numbers; `values[name]` the last values of observables, energies and errors, and of
     evolutions over the same times the whole course as `name_course`. Where items have more or fewer
-    numbers of a name, NaN fills up. `failed` tells by its number why an item is missing,
-    `info["left_out"]` what could not be put together.
+    numbers of a name, NaN fills up. `failed` tells by its number why an item is missing, `said`
+    what is to be known beside an item's numbers, `info["left_out"]` what could not be put together.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -42,6 +42,27 @@ class Sweep(Result):
     failed: dict[int, str]
     coordinates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     input: str = ""
+    said: dict[int, list[str]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """What items say, once, each with the items that do."""
+        return [f"{text} ({self._which(items)})" for text, items in self._by_text().items()]
+
+    def _by_text(self) -> dict[str, list[int]]:
+        """Numbers of the items that say the same."""
+        texts: dict[str, list[int]] = {}
+        for index, told in self.said.items():
+            for text in told:
+                texts.setdefault(text, []).append(index)
+        return texts
+
+    def _which(self, items: list[int]) -> str:
+        if len(items) == np.sum(self.done):
+            return "all items"
+        shown = ", ".join(map(str, items[: tables.MOST_VALUES]))
+        more = len(items) - tables.MOST_VALUES
+        return f"item{'s' * (len(items) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,6 +86,7 @@ class Sweep(Result):
             "input": self.input,
             "labels": self.labels,
             "failed": self.failed,
+            "notes": self.said,
             "order": list(self.values),  # files have their names by the alphabet
         }
         return io.Dataset(v, attributes)
@@ -90,6 +112,8 @@ class Sweep(Result):
             {int(k): reason for k, reason in decoded(data.attributes["failed"]).items()},
             coordinates,
             str(data.attributes["input"]),
+            # Older files have none.
+            {int(k): told for k, told in decoded(data.attributes.get("notes", "{}")).items()},
         )
 
     @property
@@ -109,6 +133,7 @@ class Sweep(Result):
             "done": int(np.sum(self.done)),
             "failed": {str(index): reason for index, reason in self.failed.items()},
             "axes": {key: self.labels.get(key, x) for key, x in self.axes.items()},
+            "notes": {str(index): told for index, told in self.said.items()},
             "units": self.units,
             "values": self.few,
             "info": self.info,
@@ -129,13 +154,16 @@ class Sweep(Result):
         failures = tables.columns("failed", "")
         for index, reason in self.failed.items():
             failures.add_row(str(index), reason)
+        notes = tables.columns("notes")
+        for note in self.notes:
+            notes.add_row(note)
         how = tables.columns("made with", "")
         for key, value in tables.facts(self.info).items():
             how.add_row(key.replace("_", " "), value)
         more = self.done.size - MOST_ROWS
         title = f"sweep over {', '.join(self.axes)}: {np.sum(self.done)} of {self.done.size} items"
         title += f" (the first {MOST_ROWS} are shown)" if more > 0 else ""
-        return tables.rendered(title, *grids, hidden, failures, how)
+        return tables.rendered(title, *grids, hidden, failures, notes, how)
 
     def _groups(self, columns: dict[str, np.ndarray]) -> list[dict[str, list[str]]]:
         """Columns as text, as many together as a line can hold."""

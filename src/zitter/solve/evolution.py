@@ -122,7 +122,7 @@ def prepare(
     else:
         propagator = given.prepare(spread, (first, last), dt)
     ready = prepared(observables, H, find_eigenstates)
-    undivided = tuple(o for o in ready if requests.in_loop(o))
+    undivided = ready
     if spread is not H:
         ready = requests.divide_states(spread.basis, ready)
         requests.check_divided(ready, spread, dtype)
@@ -154,7 +154,7 @@ class Plan:
     observables: tuple[Observable, ...]
     dtype: Any
     steps: int
-    undivided: tuple[Observable, ...]  # those measured in the loop, as on one device
+    undivided: tuple[Observable, ...]  # as on one device
     checked_with: Propagator | None = None  # the method as given, where the step is to be checked
     step_limit: float = guards.STEP_LIMIT
 

@@ -16,9 +16,8 @@ import functools
 import itertools
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from zitter import checks, config, files, kinds, locks, runtime, same_run
 from zitter.results.assembly import assembled
@@ -44,9 +43,8 @@ class Item:
         """What decides its numbers, on whatever machine; files are read once."""
         table = self.document.without_labels()
         table = {key: value for key, value in table.items() if key not in ("device", "mesh")}
-        files = {path: _stamp(self.document.folder / path) for path in _files(table)}
         precision = runtime.settings().precision
-        return same_run.fingerprint(table, files, precision)[:24]
+        return same_run.fingerprint(table, self.document.contents, precision)[:24]
 
 
 def laid_out(case: Path, settings: Sequence[str], axes: Sequence[Axis]) -> list[Item]:
@@ -67,24 +65,6 @@ def laid_out(case: Path, settings: Sequence[str], axes: Sequence[Axis]) -> list[
         own = tuple(axis.setting(place) for axis, place in zip(axes, places, strict=True))
         items.append(Item(index, own, config.read(case, [*settings, *own]).of_one()))
     return items
-
-
-def _files(value: Any) -> Iterator[str]:
-    """Files that a table names."""
-    if isinstance(value, dict):
-        for key, inside in value.items():
-            if key == "file" and isinstance(inside, str):
-                yield inside
-            else:
-                yield from _files(inside)
-    elif isinstance(value, list):
-        for inside in value:
-            yield from _files(inside)
-
-
-def _stamp(path: Path) -> str:
-    """What a file holds, as far as names are concerned."""
-    return same_run.fingerprint(path.read_bytes().hex()) if path.is_file() else ""
 
 
 @dataclasses.dataclass(frozen=True)
