@@ -17,7 +17,8 @@ import pytest
 
 import zitter as zt
 from mesh.devices import simulated
-from zitter import checks, processes
+from zitter import checks, processes, segments
+from zitter.cli import launching
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
 GRID = """
@@ -244,6 +245,34 @@ def run(folder: Path, case: str, out: str, *options: Any, devices: int = 1) -> A
     return zt.load(folder / out / "result.h5")
 
 
+CHANGED = """
+import sys, time
+from zitter import cli, parts, processes
+from zitter.results.base import Result
+first = processes.found().index == 0
+{change}
+cli.main(sys.argv[1:])
+"""
+
+
+def launch_changed(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, case: str, change: str, *options: Any
+) -> int:
+    """`zitter run` on two processes that run the code `change` before they begin."""
+    popen = subprocess.Popen
+
+    def child(command, **more):
+        return popen([sys.executable, "-c", CHANGED.format(change=change), *command[3:]], **more)
+
+    monkeypatch.setattr(launching.subprocess, "Popen", child)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    file, out = folder / f"{case}.toml", folder / "out"
+    file.write_text((CASES | OTHERS)[case][0], encoding="utf-8")
+    words = ["run", file, "--out", out, "--quiet", *on(case, 2), *options]
+    return launching.launch(2, [str(word) for word in words], out)
+
+
 def check_same(one: Any, many: Any, case: str) -> None:
     if case == "gas":
         for name, trace in one.traces.items():
@@ -269,6 +298,40 @@ def test_two_processes_carry_a_packet_as_one_does(tmp_path):
     assert many.info["shares"] == "{'space': [7, 6]}"
     assert not (tmp_path / "many" / "checkpoint").exists()
     check_same(one, many, "grid")
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_two_processes_estimate_a_run_together(tmp_path):
+    process = start(tmp_path, "grid", "out", *on("grid", 2), "--dry-run")
+    said, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert said.count("time to run") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_processes_time_as_many_steps_as_the_first(monkeypatch):
+    """Those of this clock would be all 1000: its calls take no time."""
+    counts = []
+    program = segments.Program(lambda arrays, state, n: counts.append(int(n)), 1024, 0, 0.0)
+    monkeypatch.setattr(processes, "agree", lambda affordable: (7.9,))
+    program.seconds(None, None, 1000)
+    assert counts == [1, 1, 7]
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_a_result_may_take_longer_to_write_than_a_process_to_be_given_up(tmp_path, monkeypatch):
+    slow = """
+processes.HEARTBEAT, save = 5, Result.save
+def slowly(result, path):
+    time.sleep(15)
+    save(result, path)
+Result.save = slowly
+"""
+    assert launch_changed(monkeypatch, tmp_path, "grid", slow) == 0
+    assert zt.load(tmp_path / "out" / "result.h5").info["shares"] == "{'space': [7, 6]}"
+    assert not (tmp_path / "out" / "checkpoint").exists()
 
 
 @pytest.mark.slow

@@ -149,8 +149,11 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
     with named(request.case, option), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
         keep(result, "result.h5")
-    if processes.first():
-        folder.end()
+        if processes.first():
+            folder.end()
+        # Those that have ended give the others no longer than one that hangs, and would end the
+        # first while it writes.
+        processes.wait("the result is written")
     return result
 
 
