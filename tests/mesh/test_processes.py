@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import zitter as zt
 from mesh.devices import simulated
-from zitter import checks, processes, segments
+from zitter import checks, cli, processes, segments
 from zitter.cli import launching
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
@@ -557,3 +558,43 @@ def test_a_process_takes_the_gpus_of_its_number(monkeypatch, visible, local, dev
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     processes.take_gpus(processes.Place("node1:4711", 4, local, local), devices)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == taken
+
+
+@pytest.mark.parametrize(
+    ("visible", "local", "devices", "numbers"),
+    [
+        ("0,1,2,3", 2, 1, [2]),  # --gpus-per-node=4
+        ("0,1,2,3", 1, 2, [2, 3]),
+        ("0", 3, 1, [0]),  # --gpus-per-task=1
+        ("0,1", 1, 2, [0, 1]),  # --gpus-per-task=2
+        ("0,1", 3, 1, [1]),
+        ("", 1, 1, None),
+    ],
+)
+def test_a_process_meets_the_others_with_gpus_that_it_sees(
+    monkeypatch, visible, local, devices, numbers
+):
+    """Whatever JAX finds out about Slurm by itself: it knows no process that sees one GPU."""
+    met: dict[str, Any] = {}
+    for name, value in {"JOB_ID": "1", "PROCID": "5", "LOCALID": str(local)}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setenv("JAX_PLATFORMS", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(processes, "_joined", None)
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *where, **how: met.update(how))
+    monkeypatch.setattr(jax.config, "update", met.__setitem__)
+    processes.join(processes.Place("node1:4711", 8, 5, local), devices)
+    assert met["local_device_ids"] == numbers
+    assert met["jax_enable_preemption_service"] is False
+
+
+def test_processes_of_a_sweep_take_the_gpus_of_the_mesh_in_its_file(tmp_path, monkeypatch):
+    file = tmp_path / "case.toml"
+    file.write_text("mesh = { batch = 2 }", encoding="utf-8")
+    monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 1 1")
+    monkeypatch.delenv("ZITTER_LAUNCHER", raising=False)
+    taken = []
+    monkeypatch.setattr(processes, "take_gpus", lambda place, devices: taken.append(devices))
+    assert cli.status(["sweep", str(file), "--over", "laser.cep=0,1"]) == 2
+    assert cli.status(["sweep", str(file), "--over", "laser.cep=0,1", "--mesh", "batch=4"]) == 2
+    assert taken == [2, 4]

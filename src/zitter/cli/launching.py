@@ -122,7 +122,6 @@ def _start(
             processes.VARIABLE: place.text,
             LAUNCHER: str(os.getpid()),
             GATE: gate,
-            "JAX_ENABLE_PREEMPTION_SERVICE": "0",  # it would swallow the signal to stop
         },
         stdout=subprocess.DEVNULL if quiet or gate else None,
         stderr=said if quiet else None,
