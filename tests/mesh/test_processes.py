@@ -210,7 +210,11 @@ CASES = {
     "dense": (DENSE, "columns"),
     "gas": (GAS, "walkers"),
 }
-OTHERS = {"levels": (LEVELS, "space"), "jastrow": (JASTROW, "walkers")}
+OTHERS = {
+    "levels": (LEVELS, "space"),
+    "jastrow": (JASTROW, "walkers"),
+    "default": (GRID.replace("save_every = 2", ""), "space"),
+}
 
 
 def start(
@@ -393,6 +397,25 @@ def test_an_optimization_begun_by_two_processes_goes_on_with_one(tmp_path):
     assert after.energies[0] == before.energies[0]
     np.testing.assert_allclose(after.energies, before.energies, rtol=1e-9)
     assert after.best == before.best
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_two_processes_extend_a_run_whose_records_would_lie_farther_apart(tmp_path):
+    """The method is prepared anew for the records of the first run: by all processes, as it asks
+    for the largest and smallest values of arrays that lie on all of them."""
+    more = [*on("default", 2), "--set", 'evolve.propagator="Taylor"', "--set", "evolve.dt=0.001"]
+    more += ["--set", "evolve.save_states=false"]
+    run(tmp_path, "default", "out", *more, "--set", "evolve.t=[0.0, 0.01]", "--keep-checkpoint")
+    longer = ["--set", "evolve.t=[0.0, 2.0]", "--extend"]
+    process, log = start(tmp_path, "default", "out", *more, *longer), tmp_path / "out" / "log.txt"
+    end = time.monotonic() + 120
+    while "(resumed)" not in log.read_text(encoding="utf-8"):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and "on request" in errors, errors
 
 
 def wait_for_state(process: subprocess.Popen[str], out: Path, seconds: float = 300.0) -> None:

@@ -88,7 +88,6 @@ class Folder:
     def continues(self) -> bool:
         """Whether a run that was begun here goes on; it must be the same."""
         if self.extend:
-            self.case.follow(self.checkpoint)
             if self._begun()[1] != self.case.course_fingerprint():
                 raise checks.InputError(
                     "--extend",

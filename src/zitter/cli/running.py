@@ -88,6 +88,8 @@ def run(request: Request) -> int:
                 return 0
             with named(request.case):
                 case.check(estimating=False)
+                if request.extend:
+                    case.follow(folder.checkpoint)
             result = _compute(request, case, folder)
         _report(request, result, "done")
     return 0
