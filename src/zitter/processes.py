@@ -161,6 +161,12 @@ def joined() -> Place | None:
     return _joined
 
 
+def label() -> str:
+    """How a sentence begins that one of the other processes says, "" for process 0."""
+    named = _joined is not None and _joined.index > 0
+    return f"process {_joined.index} of {_joined.count}: " if named else ""
+
+
 def hosts() -> int:
     """On how many machines the processes are; all of them ask together."""
     if count() == 1:
@@ -209,6 +215,10 @@ def stopping() -> list[int]:
 
 class Elsewhere(checks.RunError):
     """Process 0 has refused something, and said so."""
+
+
+class Alone(checks.RunError):
+    """This process has failed by itself: no other can say why."""
 
 
 class Lost(checks.RunError):

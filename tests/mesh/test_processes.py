@@ -469,6 +469,22 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
 
 @pytest.mark.slow
 @pytest.mark.multiprocess
+def test_what_only_one_process_knows_is_told_and_logged(tmp_path, monkeypatch):
+    full = """
+def write(path, arrays):
+    raise OSError(28, "No space left on device", str(path))
+parts.write = parts.write if first else write
+"""
+    with pytest.raises(checks.RunError) as error:
+        launch_changed(monkeypatch, tmp_path, "grid", full)
+    told = str(error.value)
+    assert told.startswith("process 1 of 2: the run broke off: cannot write ")
+    assert told.endswith("No space left on device. Nothing was saved.")
+    assert told in (tmp_path / "out" / "log.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
 def test_a_process_that_hangs_ends_the_others_within_a_minute(tmp_path):
     process = start(tmp_path, "gas", "out", *on("gas", 2), "--checkpoint-every", 0)
     wait_for_state(process, tmp_path / "out")

@@ -51,6 +51,11 @@ def launch(count: int, arguments: list[str], out: Path) -> int:
         if died is None or first in SAID:
             return first
         said.seek(0)
+        named = f"error: process {died} of {count}: "
+        for line in said:
+            if line.startswith(named):
+                raise checks.RunError(line.removeprefix("error: ").strip())
+        said.seek(0)
         _show_errors(said)
     how = how_ended(started[died].returncode)
     raise checks.RunError(

@@ -182,7 +182,7 @@ def _explained(folder: Folder) -> Iterator[None]:
             raise
         told = files.reason(error) if isinstance(error, OSError) else str(error)
         first_line = told.strip().split("\n")[0] or type(error).__name__
-        raise folder.logged(f"the run broke off: {first_line}. {folder.saved()}") from error
+        raise folder.alone(f"the run broke off: {first_line}. {folder.saved()}") from error
     except KeyboardInterrupt:
         raise folder.logged(f"stopped on request. {folder.saved()}") from None
 
