@@ -163,8 +163,9 @@ def joined() -> Place | None:
 
 def label() -> str:
     """How a sentence begins that one of the other processes says, "" for process 0."""
-    named = _joined is not None and _joined.index > 0
-    return f"process {_joined.index} of {_joined.count}: " if named else ""
+    if _joined is None or _joined.index == 0:
+        return ""
+    return f"process {_joined.index} of {_joined.count}: "
 
 
 def hosts() -> int:

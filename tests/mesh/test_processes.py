@@ -18,7 +18,7 @@ import pytest
 
 import zitter as zt
 from mesh.devices import simulated
-from zitter import checks, cli, processes, segments
+from zitter import checks, cli, parts, processes, segments
 from zitter.cli import launching
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
@@ -430,23 +430,56 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     return [int(number) for number in found.split()]
 
 
+def files_of(checkpoint: Path) -> list[str]:
+    """Names of all files, while some come and go."""
+    return [name for _, _, names in os.walk(checkpoint) for name in names]
+
+
+def wait_for_save(process: subprocess.Popen[str], checkpoint: Path) -> None:
+    while process.poll() is None and not any(n.endswith(".tmp") for n in files_of(checkpoint)):
+        time.sleep(0.0005)
+
+
+def save_is_unfinished(checkpoint: Path) -> bool:
+    """Whether files lie there that have no name yet, or parts that no state names."""
+    states = checkpoint.glob("**/state*.h5")
+    named = {part for state in states for part in parts.named_in(state)}
+    return any(
+        name.endswith(".tmp") or (name.startswith("part-") and name not in named)
+        for name in files_of(checkpoint)
+    )
+
+
+KILLS = 10
+LONGER = {"grid": "evolve.t=[0.0, 4.0]", "gas": "dmc.blocks=60"}  # most attempts come in time
+
+
 @pytest.mark.slow
 @pytest.mark.multiprocess
-@pytest.mark.parametrize("case", ["grid", "gas"])
+@pytest.mark.parametrize("case", LONGER)
 def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, case):
-    """At random moments, most of them in a save, since every segment is saved.
+    """At random moments, and every other time within a save, since every segment is saved.
 
     It goes on with one, two and four processes, and with four devices of one process.
     """
-    one = run(tmp_path, case, "one")
+    longer = ["--set", LONGER[case]]
+    one = run(tmp_path, case, "one", *longer)
     chance = random.Random(0)
-    for attempt in range(10):
+    killed = unfinished = 0
+    for attempt in range(2 * KILLS):
+        if killed == KILLS:
+            break
         out = f"run{attempt}"
-        process = start(tmp_path, case, out, *on(case, 2), "--checkpoint-every", 0)
+        checkpoint = tmp_path / out / "checkpoint"
+        process = start(tmp_path, case, out, *longer, *on(case, 2), "--checkpoint-every", 0)
         wait_for_state(process, tmp_path / out)
-        time.sleep(chance.uniform(0.0, 0.5))
         alive, which = children(process), chance.randrange(2)
-        if len(alive) < 2:  # on a fast machine it may be over
+        if attempt % 2:
+            wait_for_save(process, checkpoint)
+            time.sleep(chance.uniform(0.0, 0.01))
+        else:
+            time.sleep(chance.uniform(0.0, 0.5))
+        if len(alive) < 2 or len(children(process)) < 2:  # on a fast machine it may be over
             assert process.wait(timeout=60) == 0
             continue
         os.kill(alive[which], signal.SIGKILL)
@@ -455,16 +488,20 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
         assert time.monotonic() - began < 60
         if (tmp_path / out / "result.h5").exists():  # it was done by then
             continue
+        killed += 1
+        unfinished += save_is_unfinished(checkpoint)
         assert process.returncode == 1
         assert "was ended by SIGKILL, so that the others were ended." in errors
         assert "--resume continues from there." in errors
-        one_process = {"devices": 4}, on(case, 4)[:2]
-        ways = [({}, on(case, 1)), ({}, on(case, 2)), one_process]
-        for more, options in [*ways[:2], ({}, on(case, 4))] if not attempt else [ways[attempt % 3]]:
+        ways = [({}, on(case, 1)), ({}, on(case, 2)), ({"devices": 4}, on(case, 4)[:2])]
+        chosen = [*ways[:2], ({}, on(case, 4))] if killed == 1 else [ways[killed % 3]]
+        for more, options in chosen:
             again = f"{out}-{len(os.listdir(tmp_path))}"
             shutil.copytree(tmp_path / out, tmp_path / again)
-            rest = run(tmp_path, case, again, "--resume", *options, **more)
+            rest = run(tmp_path, case, again, "--resume", *longer, *options, **more)
             check_same(one, rest, case)
+    assert killed == KILLS
+    assert unfinished >= KILLS // 3
 
 
 @pytest.mark.slow
