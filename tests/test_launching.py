@@ -43,14 +43,17 @@ def test_none_begins_where_one_refuses(monkeypatch, capsys, faulty, codes, sente
 
 
 def test_the_reason_of_another_process_is_told(monkeypatch, tmp_path, capfd):
-    """Process 0 has only lost it."""
+    """Process 0 has only lost it, also where it ends first."""
     popen = subprocess.Popen
     reason = "process 1 of 2: the run broke off: No space left on device. Nothing was saved."
-    ends = ["sys.exit(3)", f"print('error: {reason}', file=sys.stderr); sys.exit(1)"]
+    ends = [
+        "sys.exit(3)",
+        f"time.sleep(0.5); print('error: {reason}', file=sys.stderr); sys.exit(1)",
+    ]
 
     def child(command, env, **options):
         index = processes.parse(env[processes.VARIABLE]).index
-        return popen([sys.executable, "-c", f"import sys; {ends[index]}"], env=env, **options)
+        return popen([sys.executable, "-c", f"import sys, time; {ends[index]}"], env=env, **options)
 
     monkeypatch.setattr(subprocess, "Popen", child)
     with pytest.raises(checks.RunError) as error:
