@@ -97,18 +97,17 @@ def share(place: Place | None, items: Sequence[T]) -> Sequence[T]:
 
 def take_gpus(place: Place, devices: int) -> None:
     """Keep so many of a node's GPUs for a process that works by itself; before JAX has begun."""
-    if _sees_all_gpus():
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        names = visible.split(",") if visible else _gpus()
-        own = [names[(place.local * devices + i) % len(names)] for i in range(devices)]
+    names = _visible_gpus()
+    if names:
+        own = [names[i] for i in _own(place, devices, len(names))]
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(own)
 
 
 def join(place: Place, devices: int | None = None) -> None:
     """Meet the other processes; before JAX has made its first array.
 
-    On CPUs a process has so many `devices`, one unless given; of GPUs those that it sees, or where
-    it sees those of others on its node as well, the ones of its number.
+    A process has so many `devices`, one unless given; of GPUs, where it sees those of others on
+    its node as well, the ones of its number.
     """
     import jax
 
@@ -122,16 +121,15 @@ def join(place: Place, devices: int | None = None) -> None:
     _joined = place
     if devices is not None:
         jax.config.update("jax_num_cpu_devices", devices)
-    own = None
-    if _sees_all_gpus():
-        each = devices or 1
-        own = list(range(place.local * each, (place.local + 1) * each))
+    # It would swallow the signal to stop.
+    jax.config.update("jax_enable_preemption_service", False)
     try:
         jax.distributed.initialize(
             place.address,
             place.count,
             place.index,
-            local_device_ids=own,
+            # Without them JAX would take the one of this number, also where only one is seen.
+            local_device_ids=_own(place, devices or 1, len(_visible_gpus())) or None,
             heartbeat_timeout_seconds=HEARTBEAT,
             shutdown_timeout_seconds=HEARTBEAT,
             initialization_timeout=60,
@@ -161,6 +159,13 @@ def first() -> bool:
 def joined() -> Place | None:
     """The place of this process among others, once it has joined them."""
     return _joined
+
+
+def label() -> str:
+    """How a sentence begins that one of the other processes says, "" for process 0."""
+    if _joined is None or _joined.index == 0:
+        return ""
+    return f"process {_joined.index} of {_joined.count}: "
 
 
 def hosts() -> int:
@@ -213,6 +218,10 @@ class Elsewhere(checks.RunError):
     """Process 0 has refused something, and said so."""
 
 
+class Alone(checks.RunError):
+    """This process has failed by itself: no other can say why."""
+
+
 class Lost(checks.RunError):
     """Another process has died, hangs, or cannot be reached."""
 
@@ -243,14 +252,18 @@ def from_first(decide: Callable[[], float]) -> float:
     return value
 
 
-def _sees_all_gpus() -> bool:
-    """Whether this process sees the GPUs of a node, not only its own: none on CPUs."""
+def _own(place: Place, devices: int, visible: int) -> list[int]:
+    """Which of the visible GPUs are those of a process: of its number on its node, counted around,
+    since a process that sees no others' sees fewer than the node has."""
+    return [(place.local * devices + i) % visible for i in range(min(devices, visible))]
+
+
+def _visible_gpus() -> list[str]:
+    """Names of the GPUs that this process sees: none on CPUs."""
     if os.environ.get("JAX_PLATFORMS", "").split(",")[0] == "cpu":
-        return False
+        return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return "," in visible
-    return len(_gpus()) > 1
+    return _gpus() if visible is None else [name for name in visible.split(",") if name]
 
 
 def _gpus() -> list[str]:

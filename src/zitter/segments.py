@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from zitter import runtime
+from zitter import processes, runtime
 from zitter.remade import parted
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
@@ -73,7 +73,11 @@ class Program:
     record: int = 0  # bytes of one record
 
     def seconds(self, context: Any, state: Any, steps: int) -> float:
-        """Time for all steps, estimated by running the first few."""
+        """Time for all steps, estimated by running the first few.
+
+        How many is what process 0 finds: a program that others run along with must take as many
+        turns on each.
+        """
         arrays = eqx.filter(context, eqx.is_array)
 
         def timed(count: int) -> float:
@@ -82,7 +86,8 @@ class Program:
             return time.perf_counter() - tick
 
         timed(1)  # what only the first call does is no part of a step
-        count = int(max(1, min(self.capacity, steps, 0.5 / timed(1))))
+        (affordable,) = processes.agree(0.5 / timed(1))
+        count = int(max(1, min(self.capacity, steps, affordable)))
         return timed(count) / count * steps
 
 

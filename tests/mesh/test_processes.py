@@ -12,12 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import zitter as zt
 from mesh.devices import simulated
-from zitter import checks, processes
+from zitter import checks, cli, parts, processes, segments
+from zitter.cli import launching
 
 ROUNDING = 1e-12  # sums over devices are taken in another order
 GRID = """
@@ -208,7 +210,11 @@ CASES = {
     "dense": (DENSE, "columns"),
     "gas": (GAS, "walkers"),
 }
-OTHERS = {"levels": (LEVELS, "space"), "jastrow": (JASTROW, "walkers")}
+OTHERS = {
+    "levels": (LEVELS, "space"),
+    "jastrow": (JASTROW, "walkers"),
+    "default": (GRID.replace("save_every = 2", ""), "space"),
+}
 
 
 def start(
@@ -244,6 +250,34 @@ def run(folder: Path, case: str, out: str, *options: Any, devices: int = 1) -> A
     return zt.load(folder / out / "result.h5")
 
 
+CHANGED = """
+import sys, time
+from zitter import cli, parts, processes
+from zitter.results.base import Result
+first = processes.found().index == 0
+{change}
+cli.main(sys.argv[1:])
+"""
+
+
+def launch_changed(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, case: str, change: str, *options: Any
+) -> int:
+    """`zitter run` on two processes that run the code `change` before they begin."""
+    popen = subprocess.Popen
+
+    def child(command, **more):
+        return popen([sys.executable, "-c", CHANGED.format(change=change), *command[3:]], **more)
+
+    monkeypatch.setattr(launching.subprocess, "Popen", child)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    file, out = folder / f"{case}.toml", folder / "out"
+    file.write_text((CASES | OTHERS)[case][0], encoding="utf-8")
+    words = ["run", file, "--out", out, "--quiet", *on(case, 2), *options]
+    return launching.launch(2, [str(word) for word in words], out)
+
+
 def check_same(one: Any, many: Any, case: str) -> None:
     if case == "gas":
         for name, trace in one.traces.items():
@@ -269,6 +303,40 @@ def test_two_processes_carry_a_packet_as_one_does(tmp_path):
     assert many.info["shares"] == "{'space': [7, 6]}"
     assert not (tmp_path / "many" / "checkpoint").exists()
     check_same(one, many, "grid")
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_two_processes_estimate_a_run_together(tmp_path):
+    process = start(tmp_path, "grid", "out", *on("grid", 2), "--dry-run")
+    said, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert said.count("time to run") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_processes_time_as_many_steps_as_the_first(monkeypatch):
+    """Those of this clock would be all 1000: its calls take no time."""
+    counts = []
+    program = segments.Program(lambda arrays, state, n: counts.append(int(n)), 1024, 0, 0.0)
+    monkeypatch.setattr(processes, "agree", lambda affordable: (7.9,))
+    program.seconds(None, None, 1000)
+    assert counts == [1, 1, 7]
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_a_result_may_take_longer_to_write_than_a_process_to_be_given_up(tmp_path, monkeypatch):
+    slow = """
+processes.HEARTBEAT, save = 5, Result.save
+def slowly(result, path):
+    time.sleep(15)
+    save(result, path)
+Result.save = slowly
+"""
+    assert launch_changed(monkeypatch, tmp_path, "grid", slow) == 0
+    assert zt.load(tmp_path / "out" / "result.h5").info["shares"] == "{'space': [7, 6]}"
+    assert not (tmp_path / "out" / "checkpoint").exists()
 
 
 @pytest.mark.slow
@@ -331,6 +399,25 @@ def test_an_optimization_begun_by_two_processes_goes_on_with_one(tmp_path):
     assert after.best == before.best
 
 
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_two_processes_extend_a_run_whose_records_would_lie_farther_apart(tmp_path):
+    """The method is prepared anew for the records of the first run: by all processes, as it asks
+    for the largest and smallest values of arrays that lie on all of them."""
+    more = [*on("default", 2), "--set", 'evolve.propagator="Taylor"', "--set", "evolve.dt=0.001"]
+    more += ["--set", "evolve.save_states=false"]
+    run(tmp_path, "default", "out", *more, "--set", "evolve.t=[0.0, 0.01]", "--keep-checkpoint")
+    longer = ["--set", "evolve.t=[0.0, 2.0]", "--extend"]
+    process, log = start(tmp_path, "default", "out", *more, *longer), tmp_path / "out" / "log.txt"
+    end = time.monotonic() + 120
+    while "(resumed)" not in log.read_text(encoding="utf-8"):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and "on request" in errors, errors
+
+
 def wait_for_state(process: subprocess.Popen[str], out: Path, seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
     while not any(out.glob("checkpoint/**/state.h5")):
@@ -343,23 +430,56 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     return [int(number) for number in found.split()]
 
 
+def files_of(checkpoint: Path) -> list[str]:
+    """Names of all files, while some come and go."""
+    return [name for _, _, names in os.walk(checkpoint) for name in names]
+
+
+def wait_for_save(process: subprocess.Popen[str], checkpoint: Path) -> None:
+    while process.poll() is None and not any(n.endswith(".tmp") for n in files_of(checkpoint)):
+        time.sleep(0.0005)
+
+
+def save_is_unfinished(checkpoint: Path) -> bool:
+    """Whether files lie there that have no name yet, or parts that no state names."""
+    states = checkpoint.glob("**/state*.h5")
+    named = {part for state in states for part in parts.named_in(state)}
+    return any(
+        name.endswith(".tmp") or (name.startswith("part-") and name not in named)
+        for name in files_of(checkpoint)
+    )
+
+
+KILLS = 10
+LONGER = {"grid": "evolve.t=[0.0, 4.0]", "gas": "dmc.blocks=60"}  # most attempts come in time
+
+
 @pytest.mark.slow
 @pytest.mark.multiprocess
-@pytest.mark.parametrize("case", ["grid", "gas"])
+@pytest.mark.parametrize("case", LONGER)
 def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, case):
-    """At random moments, most of them in a save, since every segment is saved.
+    """At random moments, and every other time within a save, since every segment is saved.
 
     It goes on with one, two and four processes, and with four devices of one process.
     """
-    one = run(tmp_path, case, "one")
+    longer = ["--set", LONGER[case]]
+    one = run(tmp_path, case, "one", *longer)
     chance = random.Random(0)
-    for attempt in range(10):
+    killed = unfinished = 0
+    for attempt in range(2 * KILLS):
+        if killed == KILLS:
+            break
         out = f"run{attempt}"
-        process = start(tmp_path, case, out, *on(case, 2), "--checkpoint-every", 0)
+        checkpoint = tmp_path / out / "checkpoint"
+        process = start(tmp_path, case, out, *longer, *on(case, 2), "--checkpoint-every", 0)
         wait_for_state(process, tmp_path / out)
-        time.sleep(chance.uniform(0.0, 0.5))
         alive, which = children(process), chance.randrange(2)
-        if len(alive) < 2:  # on a fast machine it may be over
+        if attempt % 2:
+            wait_for_save(process, checkpoint)
+            time.sleep(chance.uniform(0.0, 0.01))
+        else:
+            time.sleep(chance.uniform(0.0, 0.5))
+        if len(alive) < 2 or len(children(process)) < 2:  # on a fast machine it may be over
             assert process.wait(timeout=60) == 0
             continue
         os.kill(alive[which], signal.SIGKILL)
@@ -368,16 +488,36 @@ def test_a_run_whose_process_is_killed_goes_on_with_the_same_numbers(tmp_path, c
         assert time.monotonic() - began < 60
         if (tmp_path / out / "result.h5").exists():  # it was done by then
             continue
+        killed += 1
+        unfinished += save_is_unfinished(checkpoint)
         assert process.returncode == 1
         assert "was ended by SIGKILL, so that the others were ended." in errors
         assert "--resume continues from there." in errors
-        one_process = {"devices": 4}, on(case, 4)[:2]
-        ways = [({}, on(case, 1)), ({}, on(case, 2)), one_process]
-        for more, options in [*ways[:2], ({}, on(case, 4))] if not attempt else [ways[attempt % 3]]:
+        ways = [({}, on(case, 1)), ({}, on(case, 2)), ({"devices": 4}, on(case, 4)[:2])]
+        chosen = [*ways[:2], ({}, on(case, 4))] if killed == 1 else [ways[killed % 3]]
+        for more, options in chosen:
             again = f"{out}-{len(os.listdir(tmp_path))}"
             shutil.copytree(tmp_path / out, tmp_path / again)
-            rest = run(tmp_path, case, again, "--resume", *options, **more)
+            rest = run(tmp_path, case, again, "--resume", *longer, *options, **more)
             check_same(one, rest, case)
+    assert killed == KILLS
+    assert unfinished >= KILLS // 3
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_what_only_one_process_knows_is_told_and_logged(tmp_path, monkeypatch):
+    full = """
+def write(path, arrays):
+    raise OSError(28, "No space left on device", str(path))
+parts.write = parts.write if first else write
+"""
+    with pytest.raises(checks.RunError) as error:
+        launch_changed(monkeypatch, tmp_path, "grid", full)
+    told = str(error.value)
+    assert told.startswith("process 1 of 2: the run broke off: cannot write ")
+    assert told.endswith("No space left on device. Nothing was saved.")
+    assert told in (tmp_path / "out" / "log.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -494,3 +634,43 @@ def test_a_process_takes_the_gpus_of_its_number(monkeypatch, visible, local, dev
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     processes.take_gpus(processes.Place("node1:4711", 4, local, local), devices)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == taken
+
+
+@pytest.mark.parametrize(
+    ("visible", "local", "devices", "numbers"),
+    [
+        ("0,1,2,3", 2, 1, [2]),  # --gpus-per-node=4
+        ("0,1,2,3", 1, 2, [2, 3]),
+        ("0", 3, 1, [0]),  # --gpus-per-task=1
+        ("0,1", 1, 2, [0, 1]),  # --gpus-per-task=2
+        ("0,1", 3, 1, [1]),
+        ("", 1, 1, None),
+    ],
+)
+def test_a_process_meets_the_others_with_gpus_that_it_sees(
+    monkeypatch, visible, local, devices, numbers
+):
+    """Whatever JAX finds out about Slurm by itself: it knows no process that sees one GPU."""
+    met: dict[str, Any] = {}
+    for name, value in {"JOB_ID": "1", "PROCID": "5", "LOCALID": str(local)}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setenv("JAX_PLATFORMS", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(processes, "_joined", None)
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *where, **how: met.update(how))
+    monkeypatch.setattr(jax.config, "update", met.__setitem__)
+    processes.join(processes.Place("node1:4711", 8, 5, local), devices)
+    assert met["local_device_ids"] == numbers
+    assert met["jax_enable_preemption_service"] is False
+
+
+def test_processes_of_a_sweep_take_the_gpus_of_the_mesh_in_its_file(tmp_path, monkeypatch):
+    file = tmp_path / "case.toml"
+    file.write_text("mesh = { batch = 2 }", encoding="utf-8")
+    monkeypatch.setenv("ZITTER_PROCESS", "node1:4711 2 1 1")
+    monkeypatch.delenv("ZITTER_LAUNCHER", raising=False)
+    taken = []
+    monkeypatch.setattr(processes, "take_gpus", lambda place, devices: taken.append(devices))
+    assert cli.status(["sweep", str(file), "--over", "laser.cep=0,1"]) == 2
+    assert cli.status(["sweep", str(file), "--over", "laser.cep=0,1", "--mesh", "batch=4"]) == 2
+    assert taken == [2, 4]

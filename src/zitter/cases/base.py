@@ -131,7 +131,10 @@ class Case(abc.ABC):
         return same_run.fingerprint(self.document.without_mesh(), self.document.contents, about)
 
     def follow(self, checkpoint: Path) -> None:  # noqa: B027
-        """Take on what the run in this checkpoint chose itself, where the file does not say."""
+        """Take on what the run in this checkpoint chose itself, where the file does not say.
+
+        All processes do so together.
+        """
 
     def course_fingerprint(self) -> str:
         """What must be the same for a run to be extended: all but how far it goes."""

@@ -179,15 +179,11 @@ class Evolution(Physics):
 
     def follow(self, checkpoint: Path) -> None:
         """Records as far apart as before: how far by default depends on the number of steps."""
-        kept = checkpoint / INITIAL
-        if "save_every" in self.options or not kept.exists():
+        if "save_every" in self.options:
             return
-        try:
-            before = io.read(kept).attributes.get("save_every")
-        except files.Damaged:  # then it must be the default that the run has by itself
-            return
-        if before is not None and int(before) != self._ready()[1].context.save_every:
-            self.options["save_every"] = int(before)
+        before = int(processes.from_first(lambda: _records_apart(checkpoint / INITIAL)))
+        if before not in (0, self._ready()[1].context.save_every):
+            self.options["save_every"] = before
             self.check(estimating=False)
 
     def course_fingerprint(self) -> str:
@@ -287,6 +283,16 @@ class Evolution(Physics):
             self.check(estimating=False)
         assert self.plan is not None and self.H is not None
         return self.H, self.plan
+
+
+def _records_apart(kept: Path) -> int:
+    """How many steps lie between the records of an earlier run, 0 where nothing tells."""
+    if not kept.exists():
+        return 0
+    try:
+        return int(io.read(kept).attributes.get("save_every", 0))
+    except files.Damaged:  # then it must be the default that the run has by itself
+        return 0
 
 
 def _any_state(H: Hamiltonian, plan: solve.Plan) -> Any:

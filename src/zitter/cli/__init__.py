@@ -318,11 +318,11 @@ def _status(arguments: list[str] | None) -> int:
         told = "" if os.environ.get("ZITTER_LAUNCHER") else str(error)
         return _fail(told, processes.LOST)
     except checks.RunError as error:
-        return _fail(str(error), 1)
+        return _fail(str(error), 1, alone=isinstance(error, processes.Alone))
     except checks.ZitterError as error:  # InputError, Unsupported
         return _fail(str(error), 2)
     except OSError as error:
-        return _fail(f"{files.reason(error)}.", 1)
+        return _fail(f"{files.reason(error)}.", 1, alone=True)
     except Exception as error:
         # The parser's own errors; by version typer carries its parser inside or beside it.
         if type(error).__name__ == "Abort":
@@ -358,10 +358,15 @@ def _plain_warnings() -> Iterator[None]:
         yield
 
 
-def _fail(message: str, code: int) -> int:
-    if message and _speaks():
+def _fail(message: str, code: int, alone: bool = False) -> int:
+    """Of several processes the first says what went wrong, or the one that has failed alone.
+
+    A launcher is told by all, and shows what the first one did not say.
+    """
+    if message and (alone or _speaks() or os.environ.get("ZITTER_LAUNCHER")):
         with contextlib.suppress(OSError):  # a terminal that is closed: the log has it
-            print(f"error: {' '.join(message.split())}", file=sys.stderr)
+            said = " ".join(message.split())
+            print(f"error: {processes.label()}{said}", file=sys.stderr)
     return code
 
 

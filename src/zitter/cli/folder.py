@@ -89,7 +89,6 @@ class Folder:
     def continues(self) -> bool:
         """Whether a run that was begun here goes on; it must be the same."""
         if self.extend:
-            self.case.follow(self.checkpoint)
             if self._begun()[1] != self.case.course_fingerprint():
                 raise checks.InputError(
                     "--extend",
@@ -135,14 +134,21 @@ class Folder:
         shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def log(self, text: str) -> None:
-        if not processes.first():
-            return
-        files.append(self.path / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
+        if processes.first():
+            self._append(text)
 
     def logged(self, text: str) -> checks.RunError:
         """The error that ends a run, after a line in the log."""
         self.log(text)
         return checks.RunError(text)
+
+    def alone(self, text: str) -> processes.Alone:
+        """The same of an error that only this process knows of."""
+        self._append(f"{processes.label()}{text}")
+        return processes.Alone(text)
+
+    def _append(self, text: str) -> None:
+        files.append(self.path / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
 
     def saved(self) -> str:
         """What is saved where, as a sentence."""

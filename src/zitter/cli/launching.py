@@ -8,6 +8,7 @@ sentence says what happened and what is saved. Those of `zitter sweep` go on.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -50,6 +51,11 @@ def launch(count: int, arguments: list[str], out: Path) -> int:
         first = started[0].returncode
         if died is None or first in SAID:
             return first
+        said.seek(0)
+        named = f"error: process {died} of {count}: "
+        for line in said:
+            if line.startswith(named):
+                raise checks.RunError(line.removeprefix("error: ").strip())
         said.seek(0)
         _show_errors(said)
     how = how_ended(started[died].returncode)
@@ -122,7 +128,6 @@ def _start(
             processes.VARIABLE: place.text,
             LAUNCHER: str(os.getpid()),
             GATE: gate,
-            "JAX_ENABLE_PREEMPTION_SERVICE": "0",  # it would swallow the signal to stop
         },
         stdout=subprocess.DEVNULL if quiet or gate else None,
         stderr=said if quiet else None,
@@ -131,25 +136,27 @@ def _start(
 
 
 def _watched(started: list[subprocess.Popen[bytes]]) -> int | None:
-    """Wait for all; the first that failed, None if all is well."""
-    died, since = None, 0.0
+    """Wait for all; the one that failed, None if all is well."""
+    died, end = None, math.inf
     while any(process.poll() is None for process in started):
         time.sleep(0.05)
-        if died is None:
-            died = _failed(started)
-            since = time.monotonic()
-        elif time.monotonic() - since > GRACE:
+        if time.monotonic() > end:  # those that are ended now are not to blame
             for process in started:
                 if process.poll() is None:
                     process.kill()
-    return _failed(started) if died is None else died
+            continue
+        died = _to_blame(started, died)
+        end = end if died is None else min(end, time.monotonic() + GRACE)
+    return _to_blame(started, died) if time.monotonic() <= end else died
 
 
-def _failed(started: list[subprocess.Popen[bytes]]) -> int | None:
-    """Which process is to blame: those that have only lost the others are not."""
+def _to_blame(started: list[subprocess.Popen[bytes]], before: int | None) -> int | None:
+    """Which process is: the first to fail, but for those that have only lost the others."""
     codes = [process.poll() for process in started]
     ended = [index for index, code in enumerate(codes) if code]
     guilty = [i for i in ended if codes[i] not in (processes.LOST, -signal.SIGABRT)]
+    if before is not None and (before in guilty or not guilty):
+        return before
     return next(iter(guilty or ended), None)
 
 

@@ -25,9 +25,13 @@ def meet(mesh: Any) -> None:
         return
     watch_launcher()
     _keep_stdout_for_results()
+    processes.join(place, max(1, devices(mesh) // place.count))
+
+
+def devices(mesh: Any) -> int:
+    """How many a mesh has, as a file or a command gives it; what is wrong with it is said later."""
     sizes = list(mesh.values()) if isinstance(mesh, dict) else []
-    total = math.prod(sizes) if all(isinstance(n, int) for n in sizes) else 1
-    processes.join(place, max(1, total // place.count))
+    return max(1, math.prod(sizes)) if all(isinstance(n, int) for n in sizes) else 1
 
 
 def watch_launcher() -> None:

@@ -88,6 +88,8 @@ def run(request: Request) -> int:
                 return 0
             with named(request.case):
                 case.check(estimating=False)
+                if request.extend:
+                    case.follow(folder.checkpoint)
             result = _compute(request, case, folder)
         _report(request, result, "done")
     return 0
@@ -149,8 +151,11 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
     with named(request.case, option), _explained(folder):
         result = case.resume(job) if resumed else case.run(job)
         keep(result, "result.h5")
-    if processes.first():
-        folder.end()
+        if processes.first():
+            folder.end()
+        # Those that have ended give the others no longer than one that hangs, and would end the
+        # first while it writes.
+        processes.wait("the result is written")
     return result
 
 
@@ -177,7 +182,7 @@ def _explained(folder: Folder) -> Iterator[None]:
             raise
         told = files.reason(error) if isinstance(error, OSError) else str(error)
         first_line = told.strip().split("\n")[0] or type(error).__name__
-        raise folder.logged(f"the run broke off: {first_line}. {folder.saved()}") from error
+        raise folder.alone(f"the run broke off: {first_line}. {folder.saved()}") from error
     except KeyboardInterrupt:
         raise folder.logged(f"stopped on request. {folder.saved()}") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import sys
 import time
@@ -70,7 +69,9 @@ def sweep(request: Request, arguments: list[str]) -> int:
     place = processes.found()
     if place is not None:
         meeting.watch_launcher()
-        processes.take_gpus(place, math.prod((request.runtime["mesh"] or {}).values()))
+        with named(request.case):
+            mesh = config.read(request.case, request.settings).table.get("mesh")
+        processes.take_gpus(place, meeting.devices(request.runtime["mesh"] or mesh))
     keep_compiled_programs()
     with stoppable():
         plan, store = _planned(request), sweeps.Store(request.out)
