@@ -132,6 +132,26 @@ def test_records_follow_the_waves_of_electrons_in_strong_light():
         spectra.flux_spectrum(made, zt.SphericalBasis(RADIAL, 0), strong, RADIUS, [0.1], [0.3])
 
 
+@pytest.mark.parametrize(
+    "pulse",
+    [
+        zt.HalfCycle(amplitude=0.05, duration=6.0),
+        zt.Static(amplitude=0.02, ramp=2.0, duration=8.0),
+        zt.Static(amplitude=0.02, ramp=2.0),
+    ],
+    ids=["half a cycle", "static", "without end"],
+)
+def test_momenta_are_canonical_where_light_leaves_a_potential_behind(pulse):
+    made = carried_packet(pulse, "velocity", 1, 40.0, 0.2)
+    A = float(pulse.vector_potential(made.times_of("surface")[-1]))
+    asked = (zt.SphericalBasis(RADIAL, 1, m="all"), pulse, RADIUS, [0.8], [0.3])
+    with pytest.warns(
+        spectra.ConvergenceWarning,
+        match=rf"leaves A = \(0, 0, {A:.3g}\) behind: .* of the canonical momentum k, .* sees k \+ A",
+    ):
+        spectra.flux_spectrum(made, *asked)
+
+
 def test_the_whole_sphere():
     basis = zt.SphericalBasis(RADIAL, 7, m="all")
     made = carried_packet(TURNING, "velocity", 7)

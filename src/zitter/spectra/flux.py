@@ -35,6 +35,7 @@ from zitter.spectra.after_run import (
     check_range,
     checked_radius,
     outflow,
+    over_at,
     plane_wave_error,
     warn_of_plane_waves,
 )
@@ -89,8 +90,9 @@ def flux_spectrum(
     _check_sampling(times, energies, potential)
     if finish is None:
         _check_end(float(times[-1]), pulse, radius, float(np.min(energies)))
+        _check_residual(float(times[-1]), pulse, potential)
     else:
-        _check_finish(solution, finish, radius, times, potential)
+        _check_finish(solution, finish, pulse, radius, times, potential)
     if channels.one_m and np.any(potential[:, :2]):
         raise checks.InputError("pulse", "must be along z, as the basis has one m, but is not")
     values, slopes = np.moveaxis(np.asarray(solution.observables["surface"]), -1, 0)
@@ -244,13 +246,41 @@ def _check_end(end: float, pulse: Field, radius: float, slowest: float) -> None:
         )
 
 
+def _check_residual(end: float, pulse: Field, A: np.ndarray) -> None:
+    """Warn of an A that stays: an electron of the Volkov wave k then moves with k + A."""
+    if end < float(pulse.duration) < math.inf or not _left_behind(A):
+        return  # what a run leaves out that ends before the pulse was said
+    vector = ", ".join(f"{component + 0.0:.3g}" for component in A[-1])
+    warnings.warn(
+        f"the pulse leaves A = ({vector}) behind: energies and directions are those of the "
+        "canonical momentum k, and a detector sees k + A; take a pulse with ∫E dt = 0",
+        ConvergenceWarning,
+        stacklevel=caller(),
+    )
+
+
+def _left_behind(A: np.ndarray) -> bool:
+    sizes = np.linalg.norm(A, axis=1)
+    return bool(sizes[-1] > RESIDUAL_SHARE * np.max(sizes))
+
+
 def _check_finish(
-    solution: Solution, H: Hamiltonian, radius: float, times: np.ndarray, A: np.ndarray
+    solution: Solution,
+    H: Hamiltonian,
+    pulse: Field,
+    radius: float,
+    times: np.ndarray,
+    A: np.ndarray,
 ) -> None:
     """That what follows the run is a constant H, and that the run has kept where it begins."""
     checked_radius(checks.instance("finish", H, Hamiltonian), channels_of(H), radius)
     check_light_is_over(H, float(times[-1]))
-    if np.max(np.abs(A[-1])) > RESIDUAL_SHARE * np.max(np.abs(A)):
+    if not over_at(pulse, float(times[-1])):
+        raise checks.InputError(
+            "pulse", f"must be over at the end of the run, t = {times[-1]:.4g}, for a finish, but "
+            f"lasts until t = {float(pulse.duration):.4g}"
+        )  # fmt: skip
+    if _left_behind(A):
         raise checks.InputError(
             "pulse", f"must be over and leave A = 0 behind for a finish, but A at the end of the "
             f"run is {np.linalg.norm(A[-1]):.2g}"
