@@ -72,6 +72,35 @@ def test_above_the_valence_shell_nothing_is_said(recwarn):
     assert "initial_in_core" not in known and not recwarn.list
 
 
+@pytest.mark.parametrize("start", [zt.Eigenstate(0), zt.Eigenstate(n=2, l=1)])
+def test_a_basis_may_leave_the_valence_shell_out(start, recwarn, tmp_path):
+    """1s of helium has no m = 1; on eigenstates of such a basis neither."""
+    helium = zt.Model([zt.Kinetic(), zt.TongLin("He")])
+    H = zt.discretize(helium, zt.SphericalBasis(RADIAL, 2, m=1))
+    energy, known = energy_of(start, H)
+    # Between 2p of the singlet, −0.1238, and of the triplet, −0.1332.
+    assert -0.1332 < energy < -0.1238
+    assert "initial_in_core" not in known
+    states = zt.eigenbasis(H, 12)
+    states.save(tmp_path / "helium.h5")
+    for made in (states, zt.read_eigenbasis(tmp_path / "helium.h5")):
+        there = zt.discretize(zt.Model([zt.FieldFree()]), made)
+        assert energy_of(start, there)[0] == pytest.approx(energy, abs=1e-9)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("atom", "lmax", "m", "shell"),
+    [(zt.TongLin("Ar"), 0, 0, "3p"), (zt.Marinescu("Rb"), 1, 1, "5s")],
+)
+def test_the_core_says_so_where_the_basis_lacks_the_shell(atom, lmax, m, shell):
+    light = zt.LengthGauge(zt.SineSquared(cycles=2, frequency=0.1, amplitude=0.01))
+    model = zt.Model([zt.Kinetic(), atom, light])
+    H = zt.discretize(model, zt.SphericalBasis(RADIAL, lmax, m=m))
+    with pytest.warns(UserWarning, match=f"starts in the core, .* below the valence shell {shell}"):
+        zt.Eigenstate(0).on(H)
+
+
 def test_eigenstates_of_argon_know_their_shell(tmp_path):
     basis = zt.SphericalBasis(RADIAL, 2)
     states = zt.eigenbasis(zt.discretize(ARGON, basis), 12)

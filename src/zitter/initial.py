@@ -23,6 +23,7 @@ from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates, Solution
 from zitter.solve import eigenstates
 from zitter.solve.needs import Needs, of_solver
+from zitter.terms import Model, discretize
 
 LOST = 1e-6  # share of a packet's momenta beyond the lattice's own that is warned of
 _SPREAD = ("width", "momentum")
@@ -101,8 +102,8 @@ class Eigenstate(InitialState):
             residual = residual_norms(still, [energy], psi[None])[0]
             label = _label(*named) + _told_m(H.basis, named[0], psi)
             known = {"initial_residual": float(residual), "initial_state": label}
-        if shell is not None and shell != named:
-            valence = H.basis.named_state(still.operator, *shell, None)[0]
+        valence = None if shell in (None, named) else _valence_energy(H, still, shell, t)
+        if shell is not None and valence is not None:
             known |= _told_of_core(valence, energy, shell)
         return _in_precision(psi), {"initial_energy": energy, **known}
 
@@ -279,6 +280,21 @@ def _valence(H: Hamiltonian) -> tuple[int, int] | None:
     """(l, number of states of that l below) by the terms of the model, or by the basis."""
     named = None if H.model is None else H.model.valence
     return H.basis.valence if named is None else named
+
+
+def _valence_energy(
+    H: Hamiltonian, still: Hamiltonian, shell: tuple[int, int], t: float
+) -> float | None:
+    """That of the shell, also where m or lmax of the basis leaves its l out; None where no more is
+    known of it, as on states that were found without it."""
+    try:
+        return H.basis.named_state(still.operator, *shell, None)[0]
+    except checks.InputError:
+        if H.model is None or H.model.valence is None or not _pairs(H.basis):
+            return None
+    atom = Model([term for term in H.model.terms if term.light is None])
+    beside = discretize(atom, H.basis.channels_of().along_z(shell[0]))
+    return beside.basis.named_state(without_light(beside, t).operator, *shell, None)[0]
 
 
 def _label(l: int, below: int) -> str:

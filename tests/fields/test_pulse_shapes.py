@@ -69,6 +69,21 @@ def test_residual_vector_potential():
     assert single.residual_vector_potential == pytest.approx(E0 * PERIOD / 4, rel=1e-14)
 
 
+def test_what_is_left_of_light_that_turns_is_a_vector():
+    """∫E dt of a single cycle is on e₂ alone where the carrier is odd on e₁."""
+    cycle = {"amplitude": E0, "cycles": 1, "frequency": 2 * np.pi / PERIOD, "polarization": "x"}
+    turning = SineSquaredField(**cycle, ellipticity=1.0, cep="90 deg")
+    assert abs(turning.residual_vector_potential) < 1e-14
+    left = np.array([0.0, np.hypot(*turning.residual_vector_potential_xyz[:2]), 0.0])
+    np.testing.assert_allclose(np.abs(turning.residual_vector_potential_xyz), left, atol=1e-14)
+    assert left[1] == pytest.approx(E0 * PERIOD / 4 / np.sqrt(2), rel=1e-12)
+    assert turning.residual_share > 0.1
+    # A sum along several axes has no single component, but a share.
+    half = HalfCycle(amplitude=E0, duration=30.0, polarization="x")
+    other = HalfCycle(amplitude=E0, duration=30.0, polarization="z")
+    assert (half + other).residual_share == pytest.approx(1.0)
+
+
 def test_peak_field_and_derived_quantities():
     pulse = SineSquared(intensity="1e14 W/cm^2", wavelength="800 nm", cycles=20)
     t = np.linspace(0, float(pulse.duration), 20001)

@@ -8,8 +8,10 @@ import pytest
 import zitter as zt
 from marks import slow
 from zitter import plot
+from zitter.fields.polarization import named
+from zitter.observables.space import density_in_plane
 from zitter.plot.momenta import momenta, plane_of
-from zitter.spectra import angular_spectrum
+from zitter.spectra import AngularSpectrum, angular_spectrum
 
 RADIAL = zt.RadialBSplines(60, 5, 60.0)
 
@@ -51,6 +53,53 @@ def test_the_plane_of_the_light_is_drawn(light, m, axes):
     assert found.momenta[np.argmax(peak)] == pytest.approx(1.0, abs=0.1)
     again = angular_spectrum(H, sol.final, found.energies[50:52], found.angles, plane=found.plane)
     np.testing.assert_allclose(found.density[50:52], again.density, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "light",
+    [
+        pulse(polarization=(0.0, 1.0, 1.0), ellipticity=0.5),
+        pulse(polarization=(1.0, 1.0, 1.0), ellipticity=0.5),
+        pulse(polarization=(1.0, 1.0, 0.0)) + pulse(polarization="z", cep=1.0),
+    ],
+    ids=["(0, 1, 1)", "(1, 1, 1)", "two lines"],
+)
+def test_an_oblique_plane_is_that_of_the_light(light):
+    first, second = plane_of(light)
+    np.testing.assert_allclose(
+        [first @ first, second @ second, first @ second], [1, 1, 0], atol=1e-12
+    )
+    A = np.asarray(light.vector_potential_xyz(np.linspace(0.0, float(light.duration), 50)))
+    np.testing.assert_allclose(A @ np.cross(first, second), 0.0, atol=1e-15)
+    flat = AngularSpectrum(
+        np.array([0.4, 0.5]), np.array([0.0, 1.0]), np.ones((2, 2)), plane=np.stack([first, second])
+    )
+    expected = tuple(
+        f"k along {name} (a.u.)" if len(name) > 1 else f"$k_{{{name}}}$ (a.u.)"
+        for name in (named(first), named(second))
+    )
+    assert expected in labels(plot.momentum_map(flat))
+
+
+def test_light_in_no_plane_is_shown_along_its_strongest_axes():
+    turning = pulse(polarization="x", ellipticity=1.0)
+    assert plane_of(turning) == "xy"
+    along_z = zt.SineSquared(amplitude=0.001, frequency=2.0, cycles=6)
+    assert plane_of(turning + along_z) == "xy"
+    assert plane_of(pulse(polarization="z", ellipticity=1.0)) == "xz"
+
+
+def test_a_density_in_an_oblique_plane():
+    """2p along y in the plane of x and (0, 1, 1)/√2: half of it along the second axis."""
+    basis = zt.SphericalBasis(zt.RadialBSplines(20, 5, 20.0), 1, m="all")
+    radial = np.zeros(basis.shape, complex)
+    radial[basis.row(1, 1)] = radial[basis.row(1, -1)] = np.linspace(1, 0, 20)
+    places = np.array([-2.0, 0.0, 2.0])
+    straight = np.asarray(density_in_plane(basis, radial, np.eye(3)[:2], places))
+    tilted = np.array([[1.0, 0.0, 0.0], [0.0, np.sqrt(0.5), np.sqrt(0.5)]])
+    found = np.asarray(density_in_plane(basis, radial, tilted, places))
+    np.testing.assert_allclose(found[1], 0.5 * straight[1], rtol=1e-12, atol=1e-15)
+    assert straight[1, 2] > 1e-6
 
 
 def test_an_oblique_line_spans_a_plane_with_its_own_axis():

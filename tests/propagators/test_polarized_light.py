@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import zitter as zt
+from zitter.hamiltonian import Driven
 from zitter.linalg.sums import add
+from zitter.terms.light import Component
 
 ATOM = (zt.Kinetic(), zt.Coulomb(Z=1))
 RADIAL = zt.RadialBSplines(30, 6, 24.0, "graded", first=0.4, grading=6.0)
@@ -85,6 +87,50 @@ def test_light_is_taken_along_the_axes_that_it_has():
     for light, lights in ((pulse, 2), (free, 2), (pulse + pulse, 2), (pulse + across, 3)):
         H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(light)]), BASIS)
         assert len(H.changing) == lights
+
+
+SMALL = zt.SphericalBasis(zt.RadialBSplines(16, 5, 12.0), 2, m="all")
+OBLIQUE = {
+    "(0, 1, 1)": zt.SineSquared(
+        cycles=2, frequency=1.5, amplitude=0.15, polarization=(0, 1, 1), ellipticity=0.6
+    ),
+    "(1, 1, 1)": zt.SineSquared(
+        cycles=2, frequency=1.5, amplitude=0.15, polarization=(1, 1, 1), ellipticity=-0.6
+    ),
+    "two lines": zt.SineSquared(cycles=2, frequency=1.5, amplitude=0.15, polarization=(1, 2, 3))
+    + zt.SineSquared(cycles=4, frequency=3.0, amplitude=0.15, polarization=(-2, 1, 1)),
+}
+
+
+def oblique(pulse, basis):
+    """(H, the same with light along x, y and z apart)."""
+    H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(pulse)]), basis)
+    along = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    changing = tuple(Driven(Component(pulse, True, axis), basis.position(axis)) for axis in along)
+    return H, zt.Hamiltonian(basis, H.fixed, changing)
+
+
+@pytest.mark.parametrize("light", OBLIQUE)
+def test_light_in_an_oblique_plane_keeps_the_reflection_at_it(light):
+    psi, counts, kicked = bound(SMALL), [], []
+    for H in oblique(OBLIQUE[light], SMALL):
+        split = SMALL.light_split(H.fixed, [part.operator for part in H.changing]).ready()
+        split = split.narrowed(psi)
+        counts.append(len(split.frame.rows))
+        angles = jnp.asarray([part.factor(2.5) for part in H.changing])
+        kicked.append(split.leave(split.kick(split.enter(psi), angles)))
+    assert counts == [6, 9]
+    assert float(SMALL.norm(kicked[0] - psi)) > 0.02
+    assert float(SMALL.norm(kicked[0] - kicked[1])) < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::zitter.spectra.ConvergenceWarning")
+def test_light_in_an_oblique_plane_is_that_of_three_axes():
+    psi = bound(SMALL)
+    runs = [evolved(H, psi).final for H in oblique(OBLIQUE["(1, 1, 1)"], SMALL)]
+    assert abs(complex(SMALL.inner(psi, runs[0]))) ** 2 < 0.998
+    assert float(SMALL.norm(runs[0] - jnp.asarray(runs[1]))) < 1e-10
 
 
 def test_records_in_between_change_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,6 +104,52 @@ def test_flux_of_a_packet_that_turning_light_carries_along(pulse, gauge):
         found = spectra.flux_spectrum(made, basis, pulse, RADIUS, energies, angles, plane=plane)
         # What passes after t = 150 is missing.
         np.testing.assert_allclose(found.density / exact, 1.0, atol=8e-3)
+
+
+@pytest.mark.parametrize(("energy", "step"), [(0.2, 2.6), (0.2, 5.2), (0.5, 2.0), (1.0, 1.0)])
+def test_records_too_rare_for_electrons_that_nobody_asked_for(energy, step):
+    """Faster electrons stand for slower ones, E + 2π/Δt for E: here by 20 % to factors."""
+    weak = zt.SineSquared(cycles=2, frequency=0.6, amplitude=1e-9)
+    asked = (zt.SphericalBasis(RADIAL, 0), weak, RADIUS, [energy], [0.3])
+    k = np.sqrt(2 * energy)
+    exact = k * (WIDTH**2 / np.pi) ** 1.5 * np.exp(-(WIDTH**2) * k**2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        often = spectra.flux_spectrum(carried_packet(weak, "velocity", 0, 400.0, 0.2), *asked)
+    assert often.density[0, 0] == pytest.approx(exact, rel=5e-3)
+    with pytest.warns(spectra.ConvergenceWarning, match=r"too rarely for the fastest .* save_ever"):
+        rare = spectra.flux_spectrum(carried_packet(weak, "velocity", 0, 400.0, step), *asked)
+    assert abs(rare.density[0, 0] / exact - 1) > 0.2
+
+
+def test_records_follow_the_waves_of_electrons_in_strong_light():
+    """dΦ/dt reaches (k + |A|)²/2: with A = 1.7 at 0.1 hartree that is 2.4 hartree."""
+    strong = zt.SineSquared(cycles=2, frequency=0.3, amplitude=0.6)
+    made = carried_packet(strong, "velocity", 0, 60.0, 1.0)
+    with pytest.raises(
+        zt.InputError, match=r"save_every: must record the surface at least every 0\.442 a\.u\."
+    ):
+        spectra.flux_spectrum(made, zt.SphericalBasis(RADIAL, 0), strong, RADIUS, [0.1], [0.3])
+
+
+@pytest.mark.parametrize(
+    "pulse",
+    [
+        zt.HalfCycle(amplitude=0.05, duration=6.0),
+        zt.Static(amplitude=0.02, ramp=2.0, duration=8.0),
+        zt.Static(amplitude=0.02, ramp=2.0),
+    ],
+    ids=["half a cycle", "static", "without end"],
+)
+def test_momenta_are_canonical_where_light_leaves_a_potential_behind(pulse):
+    made = carried_packet(pulse, "velocity", 1, 40.0, 0.2)
+    A = float(pulse.vector_potential(made.times_of("surface")[-1]))
+    asked = (zt.SphericalBasis(RADIAL, 1, m="all"), pulse, RADIUS, [0.8], [0.3])
+    with pytest.warns(
+        spectra.ConvergenceWarning,
+        match=rf"leaves A = \(0, 0, {A:.3g}\) behind: .* canonical momentum k, .* sees k \+ A",
+    ):
+        spectra.flux_spectrum(made, *asked)
 
 
 def test_the_whole_sphere():

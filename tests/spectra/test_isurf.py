@@ -263,6 +263,13 @@ def test_what_cannot_be_finished():
     assert ask(end + 0.2).density == 0.0
     with pytest.raises(zt.InputError, match=r"finish: must be constant after the run, but H still"):
         ask(0.5 * end)
+    # Between two pulses E and A vanish as after the last.
+    later = zt.SineSquared(cycles=2, frequency=1.1, amplitude=0.01, start=end + 10.0)
+    twice = atom(YUKAWA, SHORT, extra=[zt.VelocityGauge(pulse + later)])
+    with pytest.raises(zt.InputError, match=r"finish: must be constant after the run, but H still"):
+        ask(end + 0.2, finish=twice)
+    with pytest.raises(zt.InputError, match=r"pulse: must be over at the end .* until t = 32\.8"):
+        ask(end + 0.2, light=pulse + later)
     with pytest.raises(zt.InputError, match="observables: must hold a Surface recorded at the end"):
         ask(end + 5.0, end + 0.3)
     left = zt.HalfCycle(amplitude=0.01, duration=2.0)

@@ -86,3 +86,14 @@ def test_a_harmonic_without_a_signal_has_no_helicity():
             ask(3)
         with pytest.raises(zt.InputError, match=r"none within 1e-09 about order 3\.1"):
             ask(3.1, 1e-9)
+
+
+def test_harmonics_that_turn_in_an_oblique_plane():
+    first, second = np.array([0.6, 0.0, 0.8]), np.array([0.0, 1.0, 0.0])
+    signal = ellipse(5, 0.3) @ np.stack([first, second])
+    spectrum = spectra.harmonic_spectrum(TIMES, signal, OMEGA)
+    assert spectrum.ellipticity(5, plane=[first, second]) == pytest.approx(0.3, abs=1e-4)
+    assert spectrum.ellipticity(5, plane=[second, first]) == pytest.approx(-0.3, abs=1e-4)
+    flat = spectra.harmonic_spectrum(TIMES, signal[:, :2], OMEGA)
+    with pytest.raises(zt.InputError, match="plane: must be one of"):
+        flat.helicity(5, plane=[first, second])

@@ -87,7 +87,7 @@ class Field(eqx.Module):
 
     @property
     def residual_vector_potential(self) -> Array:
-        """A(`duration`): zero for light that propagates, −∫E dt in general.
+        """A(`duration`) along `polarization`: zero for light that propagates, −∫E dt in general.
 
         What is left shifts every momentum measured after the pulse. Not a number for a field
         that never ends.
@@ -95,11 +95,17 @@ class Field(eqx.Module):
         return self.vector_potential(self.duration)
 
     @property
+    def residual_vector_potential_xyz(self) -> Array:
+        """A(`duration`) as a Cartesian vector: all that is left of light that turns."""
+        return self.vector_potential_xyz(self.duration)
+
+    @property
     def residual_share(self) -> float:
         """|A(`duration`)| over the largest |A(t)|, for a pulse that ends and is not traced."""
-        duration = float(self.duration)
-        peak = np.max(np.abs(self.vector_potential(np.linspace(0.0, duration, 2049))))
-        return float(np.abs(self.residual_vector_potential) / peak) if peak > 0 else 0.0
+        A = self.vector_potential_xyz(np.linspace(0.0, float(self.duration), 2049))
+        peak = float(np.max(np.linalg.norm(A, axis=-1)))
+        left = float(np.linalg.norm(self.residual_vector_potential_xyz))
+        return left / peak if peak > 0 else 0.0
 
     def scaled(self, factor: Any) -> Field:
         """The same pulse with A and E times a factor."""

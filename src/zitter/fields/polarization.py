@@ -55,23 +55,41 @@ def minor_axis(polarization: tuple[float, ...] | None) -> np.ndarray:
     return axis / np.linalg.norm(axis)
 
 
+def plane_of(vectors: np.ndarray) -> np.ndarray | None:
+    """Unit vectors e₁, in the xy plane, and e₂, upwards of it, as rows: the plane of all `vectors`
+    (n, 3). None where they lie on a line or in no plane.
+    """
+    _, lengths, axes = np.linalg.svd(np.asarray(vectors, float).reshape(-1, 3))
+    lengths = np.append(lengths, np.zeros(3))[:3]
+    if not (lengths[2] <= _ROUNDING * lengths[0] < lengths[1]):
+        return None
+    normal = axes[2]
+    level = np.cross(_NAMED["z"], normal)
+    if np.linalg.norm(level) <= _ROUNDING:
+        return np.eye(3)[:2]
+    level *= np.sign(level[np.argmax(np.abs(level) > _ROUNDING)]) / np.linalg.norm(level)
+    plane = np.stack([level, np.cross(normal, level)])
+    plane[1] *= np.sign(plane[1, 2])
+    return np.where(np.abs(plane) < _ROUNDING, 0.0, plane)
+
+
 def in_words(polarization: tuple[float, ...] | None) -> str:
     """Linear light: "linear along x"; which axis it takes without one is up to the basis."""
-    where = "the default axis" if polarization is None else _named(major_axis(polarization))
+    where = "the default axis" if polarization is None else named(major_axis(polarization))
     return f"linear along {where}"
 
 
 def plane_in_words(polarization: tuple[float, ...] | None) -> str:
     """The plane in which light turns: "x and y", e₁ before e₂."""
-    return f"{_named(major_axis(polarization))} and {_named(minor_axis(polarization))}"
+    return f"{named(major_axis(polarization))} and {named(minor_axis(polarization))}"
 
 
 def turning_in_words(polarization: tuple[float, ...] | None, positive: bool) -> str:
     """ "turning from x to y, right-handed about z": E and its sense for a sign of ellipticity."""
     major, minor = major_axis(polarization), minor_axis(polarization)
-    normal = _named(np.cross(major, minor))
+    normal = named(np.cross(major, minor))
     to, hand = (minor, "right") if positive else (-minor, "left")
-    return f"turning from {_named(major)} to {_named(to)}, {hand}-handed about {normal}"
+    return f"turning from {named(major)} to {named(to)}, {hand}-handed about {normal}"
 
 
 def elliptic_in_words(polarization: tuple[float, ...] | None, ellipticity: str) -> str:
@@ -79,7 +97,8 @@ def elliptic_in_words(polarization: tuple[float, ...] | None, ellipticity: str) 
     return f"ellipticity {ellipticity}, axes {plane_in_words(polarization)}"
 
 
-def _named(vector: np.ndarray) -> str:
+def named(vector: np.ndarray) -> str:
+    """ "x", "-y" or "(0, 0.7071, 0.7071)"."""
     for name, axis in _NAMED.items():
         if np.allclose(np.abs(vector), axis, rtol=0, atol=1e-12):
             return name if np.dot(vector, axis) > 0 else f"-{name}"

@@ -69,7 +69,8 @@ class Density(Observable):
     def evaluate(self, H, psi, t):
         if self.plane is None:
             return H.basis.density(psi)
-        return density_in_plane(H.basis, psi, self.plane, self._places)
+        axes = np.eye(3)[["xyz".index(axis) for axis in self.plane]]
+        return density_in_plane(H.basis, psi, axes, self._places)
 
     @property
     def _places(self) -> np.ndarray:
@@ -84,11 +85,10 @@ class Density(Observable):
         return {} if self.plane is None else {"density_plane": self.plane}
 
 
-def density_in_plane(basis: Basis, psi: Any, plane: str, places: np.ndarray) -> jax.Array:
-    """|ψ|², components of spinors summed, on `places` along two axes, where the third is 0."""
+def density_in_plane(basis: Basis, psi: Any, axes: np.ndarray, places: np.ndarray) -> jax.Array:
+    """|ψ|², components of spinors summed, on `places` along the rows of `axes`, unit vectors."""
     first, second = np.meshgrid(places, places, indexing="ij")
-    at = {plane[0]: first, plane[1]: second}
-    values = basis.evaluate(psi, *(at.get(axis, np.zeros_like(first)) for axis in "xyz"))
+    values = basis.evaluate(psi, *(x * first + y * second for x, y in axes.T))
     squares = jnp.abs(jnp.asarray(values)) ** 2
     return squares if squares.ndim == 2 else jnp.sum(squares, axis=0)
 

@@ -11,6 +11,7 @@ import numpy as np
 from zitter import checks, files, units
 from zitter.plot import states, style
 from zitter.results import Solution
+from zitter.spectra.directions import Plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,9 +44,9 @@ def density(solution: Solution, ax: Axes | None = None, logarithmic: bool = True
     return style.figure_of(ax)
 
 
-def final_density(solution: Solution, ax: Axes | None = None, plane: str | None = None) -> Figure:
+def final_density(solution: Solution, ax: Axes | None = None, plane: Plane | None = None) -> Figure:
     """The density at the end of the run: along a line, over r, or in a plane; of an atom in the
-    `plane` asked for, "xy" or two other letters."""
+    `plane` asked for, "xy" or two other letters, or two vectors."""
     shown = (
         _projected(states.final(solution)) if plane is None else states.in_plane(solution, plane)
     )

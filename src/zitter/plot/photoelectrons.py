@@ -9,6 +9,7 @@ import numpy as np
 
 from zitter import checks, units
 from zitter.plot import style
+from zitter.plot.pulses import axes_in_words
 from zitter.spectra import AngularSpectrum
 from zitter.spectra.photoelectron import EnergySpectrum
 
@@ -104,8 +105,8 @@ def momentum_map(
     )  # fmt: skip
     ax.set_aspect("equal")
     first, second = _axes_of(spectrum)
-    ax.set_xlabel(f"$k_{{{first}}}$ (a.u.)")
-    ax.set_ylabel(f"$k_{{{second}}}$ (a.u.)")
+    ax.set_xlabel(f"{first} (a.u.)")
+    ax.set_ylabel(f"{second} (a.u.)")
     figure = style.figure_of(ax)
     figure.colorbar(image, ax=ax, label="log₁₀ d³P/dk³")
     style.title(ax, "Momentum distribution")
@@ -114,5 +115,10 @@ def momentum_map(
 
 def _axes_of(spectrum: AngularSpectrum) -> tuple[str, str]:
     if spectrum.plane is None:
-        return "z", r"\perp"
-    return (spectrum.plane[0], spectrum.plane[1]) if isinstance(spectrum.plane, str) else ("1", "2")
+        return _momentum_along("z"), _momentum_along(r"\perp")
+    first, second = axes_in_words(spectrum.plane)
+    return _momentum_along(first), _momentum_along(second)
+
+
+def _momentum_along(name: str) -> str:
+    return f"k along {name}" if name.startswith("(") else f"$k_{{{name}}}$"

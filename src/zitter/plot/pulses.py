@@ -8,7 +8,9 @@ import numpy as np
 
 from zitter import units
 from zitter.fields import Field, FieldSum
+from zitter.fields.polarization import named, plane_of
 from zitter.plot import style
+from zitter.spectra.directions import Plane, plane_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,13 +85,26 @@ def carrier_frequency(field: Field) -> float | None:
     return None if frequency is None else float(frequency)
 
 
-def turning_plane(field: Field) -> str | None:
-    """The two axes along which light that turns is strongest; None for light along a line."""
+def turning_plane(field: Field) -> Plane | None:
+    """That in which light turns, by two letters or, where it is oblique, by two vectors. Of light
+    that keeps to no plane the two axes along which it is strongest; None for light along a line.
+    """
     if field.is_linear:
         return None
     A = np.asarray(field.vector_potential_xyz(np.linspace(0.0, finite_end(field), 501)))
+    plane = plane_of(A)
+    if plane is not None and np.all(np.any(plane, axis=0)):
+        return plane
     strongest = np.argsort(-np.sum(A**2, axis=0), kind="stable")[:2]
     return "".join("xyz"[i] for i in sorted(strongest))
+
+
+def axes_in_words(plane: Plane) -> tuple[str, str]:
+    """ "x" and "y", or the vectors."""
+    if isinstance(plane, str):
+        return plane[0], plane[1]
+    first, second = plane_axes(plane)
+    return named(first), named(second)
 
 
 def roundness(field: Field) -> float:

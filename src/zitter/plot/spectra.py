@@ -9,7 +9,7 @@ import numpy as np
 from zitter import checks, units
 from zitter.fields import Field
 from zitter.plot import style
-from zitter.plot.pulses import carrier_frequency, roundness, turning_plane
+from zitter.plot.pulses import axes_in_words, carrier_frequency, roundness, turning_plane
 from zitter.results import Solution
 from zitter.spectra.harmonics import HarmonicSpectrum, cutoff_energy, harmonic_spectrum
 
@@ -82,8 +82,10 @@ def spectrum(
     if emitted.amplitudes is None:
         ax.semilogy(frequencies[keep] / unit, power[keep], color=style.COLORS[2], lw=0.9)
     else:
-        plane = (None if field is None else turning_plane(field)) or "xy"
-        for sign, way, color in (("+", plane, 1), ("-", plane[::-1], 0)):
+        turning = None if field is None else turning_plane(field)
+        plane = "xy" if turning is None else turning
+        first, second = axes_in_words(plane)
+        for sign, way, color in (("+", (first, second), 1), ("-", (second, first), 0)):
             part = emitted.part(sign, plane).intensity[keep]
             least = min(least, float(np.min(part)))
             label = f"turns {way[0]} → {way[1]}"

@@ -12,7 +12,9 @@ from zitter import checks
 from zitter.bases.base import Basis
 from zitter.linalg.base import Unsupported
 from zitter.observables.space import density_in_plane
+from zitter.plot.pulses import axes_in_words
 from zitter.results import Eigenstates, Solution
+from zitter.spectra.directions import Plane, plane_axes
 
 PLACES = 241  # along each side of a plane
 MOST_MOMENTS = 1000  # of saved states, more than a picture can show
@@ -79,14 +81,16 @@ def final(solution: Solution) -> Shown:
     return Shown(found.axes, found.values[0])
 
 
-def in_plane(solution: Solution, plane: str, decades: int = 6) -> Shown:
+def in_plane(solution: Solution, plane: Plane, decades: int = 6) -> Shown:
     """|ψ|² of an atom at the end of a run in a plane, as far as dP/dr is seen."""
     whole = final(solution)
     (r,), density = whole.points, whole.values
     seen = r[density > density.max() * 10.0**-decades]
     places = np.linspace(-seen[-1], seen[-1], PLACES)
-    found = density_in_plane(_basis(solution), jnp.asarray(solution.final), plane, places)
-    return Shown({plane[0]: places, plane[1]: places}, np.asarray(found), cut=True)
+    axes = np.stack(plane_axes(plane))
+    found = density_in_plane(_basis(solution), jnp.asarray(solution.final), axes, places)
+    first, second = axes_in_words(plane)
+    return Shown({first: places, second: places}, np.asarray(found), cut=True)
 
 
 def course(solution: Solution) -> tuple[np.ndarray, Shown]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
 from zitter import checks
 from zitter.bases.edges import ConvergenceWarning
+from zitter.fields import Field
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.keywords import caller
 from zitter.linalg.bands import lapack_bands
@@ -140,12 +142,24 @@ def warn_of_plane_waves(charge: float, energies: np.ndarray, radius: float) -> N
 
 
 def check_light_is_over(H: Hamiltonian, t: float) -> None:
+    """Not at one moment only, which may lie between two pulses: no field of H may go on later."""
     for piece in H.changing:
-        if not isinstance(piece, Driven) or abs(float(piece.factor(t))) > 1e-12:
+        lasting = not isinstance(piece, Driven) or abs(float(piece.factor(t))) > 1e-12
+        if lasting or not all(over_at(field, t) for field in _fields(piece)):
             raise checks.InputError(
                 "finish", f"must be constant after the run, but H still changes at t = {t:.4g}: "
                 "run on to the end of the pulse"
             )  # fmt: skip
+
+
+def over_at(field: Field, t: float) -> bool:
+    return float(field.duration) <= t * (1 + 1e-9)  # the last step may round to just before
+
+
+def _fields(piece: Any) -> list[Field]:
+    """Those of which a part of H is made."""
+    leaves = jax.tree.leaves(piece, is_leaf=lambda node: isinstance(node, Field))
+    return [leaf for leaf in leaves if isinstance(leaf, Field)]
 
 
 def _after_light(H: Hamiltonian) -> Any:

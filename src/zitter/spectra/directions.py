@@ -20,6 +20,7 @@ from zitter.bases.angular import polar_harmonics
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 PLANES = tuple(a + b for a in AXES for b in AXES if a != b)
 AT_ONCE = 64  # directions, for the tables of their harmonics
+SOME = 8  # directions, to judge by
 
 Plane = str | np.ndarray | Sequence[Sequence[float]]
 
@@ -36,6 +37,12 @@ class Directions:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.vectors.shape[:-1]
+
+    @property
+    def some(self) -> np.ndarray:
+        """The places of a few vectors among all."""
+        count = int(np.prod(self.shape))
+        return np.unique(np.linspace(0, count - 1, min(SOME, count)).astype(int))
 
     def parts(self) -> Iterator[tuple[slice, np.ndarray]]:
         """A few vectors at a time: (which, (n, 3))."""

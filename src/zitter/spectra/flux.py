@@ -14,6 +14,7 @@ after the pulse: run on until they have, or let iSURF (`after_run`) count them.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from typing import Any
@@ -34,6 +35,7 @@ from zitter.spectra.after_run import (
     check_range,
     checked_radius,
     outflow,
+    over_at,
     plane_wave_error,
     warn_of_plane_waves,
 )
@@ -46,6 +48,10 @@ from zitter.spectra.surface_terms import (
     in_velocity_gauge,
     travelled,
 )
+
+# Of the largest amplitude: what half of the records may change. A spectrum that falls evenly is
+# then off by the square of it or less.
+CHANGE = 0.2
 
 
 def flux_spectrum(
@@ -80,12 +86,13 @@ def flux_spectrum(
         angles = np.linspace(0, np.pi, 91)
     where = directions(angles, azimuth, plane)
     times = np.asarray(solution.times_of("surface"))
-    _check_sampling(times, energies)
     potential, way, quiver = travelled(pulse, times)
+    _check_sampling(times, energies, potential)
     if finish is None:
         _check_end(float(times[-1]), pulse, radius, float(np.min(energies)))
+        _check_residual(float(times[-1]), pulse, potential)
     else:
-        _check_finish(solution, finish, radius, times, potential)
+        _check_finish(solution, finish, pulse, radius, times, potential)
     if channels.one_m and np.any(potential[:, :2]):
         raise checks.InputError("pulse", "must be along z, as the basis has one m, but is not")
     values, slopes = np.moveaxis(np.asarray(solution.observables["surface"]), -1, 0)
@@ -97,12 +104,15 @@ def flux_spectrum(
         terms = in_velocity_gauge(channels.basis, radius, values, slopes, potential)
     # ψ_V of a run in length gauge has the phase of A²/2, which VelocityGauge leaves out on atoms.
     phase = quiver if length else 0 * quiver
-    weights = _weights(times, open_end=finish is not None)
-    found = _amplitudes(terms, radius, energies, where, (times, weights, way, phase))
+    opened = finish is not None
+    found = _amplitudes(terms, radius, energies, where, (times, way, phase), opened)
+    fewer = _with_half_of_the_records(terms, radius, energies, where, (times, way, phase), opened)
+    changed = np.abs(fewer - found[:, where.some])
     if finish is not None:
         turned = np.exp(1j * (energies * times[-1] + phase[-1]))
         late = turned * outflow(finish, solution.final, radius, energies, 0.0)
         found = found - 1j * _in_directions(channels, late, energies, where, way[-1])
+    _check_content(times, energies, changed, found)
     density = np.sqrt(2 * energies)[:, None] * np.abs(found) ** 2
     spectrum = made(energies, where, density, channels.one_m)
     if "surface_charge" in solution.info:
@@ -117,12 +127,14 @@ def _amplitudes(
     radius: float,
     energies: np.ndarray,
     where: Directions,
-    course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    course: tuple[np.ndarray, np.ndarray, np.ndarray],
+    open_end: bool,
 ) -> np.ndarray:
     """b(k) up to the factor i, (energies, directions): m is summed before k is known. `course` has
-    times, their weights, α and a phase.
+    times, α and a phase.
     """
-    times, weights, way, phase = course
+    times, way, phase = course
+    weights = _weights(times, open_end)
     # Light in a plane leaves half of all (l, m) empty.
     alive = np.any((terms.flux != 0) | (terms.values != 0), axis=0)
     pairs = [pair for pair, here in zip(terms.pairs, alive, strict=True) if here]
@@ -149,6 +161,22 @@ def _amplitudes(
             sums = bessel * (waves @ flux[:, d]) + slope * (waves @ values[:, d])
             found[:, which.start + d] = np.sum(sums, axis=1)
     return found
+
+
+def _with_half_of_the_records(
+    terms: SurfaceTerms,
+    radius: float,
+    energies: np.ndarray,
+    where: Directions,
+    course: tuple[np.ndarray, np.ndarray, np.ndarray],
+    open_end: bool,
+) -> np.ndarray:
+    """The same in some of the directions, from every second record up to the last."""
+    second = np.arange(len(course[0]) - 1, -1, -2)[::-1]
+    terms = SurfaceTerms(terms.pairs, terms.flux[second], terms.values[second])
+    times, way, phase = (values[second] for values in course)
+    few = dataclasses.replace(where, vectors=where.vectors.reshape(-1, 3)[where.some])
+    return _amplitudes(terms, radius, energies, few, (times, way, phase), open_end)
 
 
 def _in_directions(
@@ -218,13 +246,41 @@ def _check_end(end: float, pulse: Field, radius: float, slowest: float) -> None:
         )
 
 
+def _check_residual(end: float, pulse: Field, A: np.ndarray) -> None:
+    """Warn of an A that stays: an electron of the Volkov wave k then moves with k + A."""
+    if end < float(pulse.duration) < math.inf or not _left_behind(A):
+        return  # what a run leaves out that ends before the pulse was said
+    vector = ", ".join(f"{component + 0.0:.3g}" for component in A[-1])
+    warnings.warn(
+        f"the pulse leaves A = ({vector}) behind: energies and directions are those of the "
+        "canonical momentum k, and a detector sees k + A; take a pulse with ∫E dt = 0",
+        ConvergenceWarning,
+        stacklevel=caller(),
+    )
+
+
+def _left_behind(A: np.ndarray) -> bool:
+    sizes = np.linalg.norm(A, axis=1)
+    return bool(sizes[-1] > RESIDUAL_SHARE * np.max(sizes))
+
+
 def _check_finish(
-    solution: Solution, H: Hamiltonian, radius: float, times: np.ndarray, A: np.ndarray
+    solution: Solution,
+    H: Hamiltonian,
+    pulse: Field,
+    radius: float,
+    times: np.ndarray,
+    A: np.ndarray,
 ) -> None:
     """That what follows the run is a constant H, and that the run has kept where it begins."""
     checked_radius(checks.instance("finish", H, Hamiltonian), channels_of(H), radius)
     check_light_is_over(H, float(times[-1]))
-    if np.max(np.abs(A[-1])) > RESIDUAL_SHARE * np.max(np.abs(A)):
+    if not over_at(pulse, float(times[-1])):
+        raise checks.InputError(
+            "pulse", f"must be over at the end of the run, t = {times[-1]:.4g}, for a finish, but "
+            f"lasts until t = {float(pulse.duration):.4g}"
+        )  # fmt: skip
+    if _left_behind(A):
         raise checks.InputError(
             "pulse", f"must be over and leave A = 0 behind for a finish, but A at the end of the "
             f"run is {np.linalg.norm(A[-1]):.2g}"
@@ -237,12 +293,35 @@ def _check_finish(
         )
 
 
-def _check_sampling(times: np.ndarray, energies: np.ndarray) -> None:
+def _check_sampling(times: np.ndarray, energies: np.ndarray, potential: np.ndarray) -> None:
+    """Six records for a turn of the fastest waves asked for, dΦ/dt ≤ (k + |A|)²/2."""
     longest = float(np.max(np.diff(times)))
-    needed = 2 * np.pi / float(np.max(energies)) / 6
+    strongest = float(np.max(np.linalg.norm(potential, axis=1)))
+    fastest = 0.5 * (math.sqrt(2 * float(np.max(energies))) + strongest) ** 2
+    needed = 2 * np.pi / fastest / 6
     if longest > needed:
         raise checks.InputError(
             "save_every",
             f"must record the surface at least every {needed:.3g} a.u. for these energies, "
             f"but it was every {longest:.3g}",
+        )
+
+
+def _check_content(
+    times: np.ndarray, energies: np.ndarray, changed: np.ndarray, found: np.ndarray
+) -> None:
+    """Records a time Δt apart count electrons of E + 2π/Δt as those of E. Every second record does
+    so with E + π/Δt, where a spectrum that falls has more: while that changes little, all is well.
+    """
+    weights = (2 * energies)[:, None] ** 0.25
+    largest = float(np.max(weights * np.abs(found), initial=0.0))
+    share = float(np.max(weights * changed, initial=0.0)) / largest if largest > 0 else 0.0
+    if share > CHANGE:
+        longest = float(np.max(np.diff(times)))
+        warnings.warn(
+            f"the surface was recorded every {longest:.3g} a.u., too rarely for the fastest "
+            f"electrons that pass it: with every second record amplitudes change by {share:.0%} "
+            "of the largest; take a smaller save_every (or `every` of the Surface)",
+            ConvergenceWarning,
+            stacklevel=caller(),
         )

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.signal import get_window
 
 from zitter import checks, units
+from zitter.spectra.directions import Plane, plane_axes
 
 FALL = 4.0  # decades below the plateau within which the fall is fitted
 
@@ -46,30 +47,30 @@ class HarmonicSpectrum:
         near = np.abs(self.order - order) <= width / 2
         return float(np.trapezoid(self.intensity[near], self.frequencies[near]))
 
-    def part(self, name: str, plane: str = "xy") -> HarmonicSpectrum:
-        """The spectrum of a component, "x", "y" or "z", or of what turns in `plane` from its first
-        axis towards its second, "+", or back, "-".
+    def part(self, name: str, plane: Plane = "xy") -> HarmonicSpectrum:
+        """The spectrum of a component, "x", "y" or "z", or of what turns in `plane`, given by two
+        letters or two vectors, from its first axis towards its second, "+", or back, "-".
         """
         known = "xyz"[: self._vector.shape[1]]
         checks.choice("name", name, (*known, "+", "-"))
         if name in known:
             amplitude = self._vector[:, known.index(name)]
         else:
-            first, second = (self._vector[:, i] for i in self._axes(plane))
+            first, second = (self._vector @ self._axes(plane).T).T
             amplitude = (first + (1j if name == "+" else -1j) * second) / np.sqrt(2)
         return HarmonicSpectrum(self.frequencies, np.abs(amplitude) ** 2, self.fundamental)
 
-    def helicity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
+    def helicity(self, order: float, width: float = 0.5, plane: Plane = "xy") -> float:
         """From +1, a harmonic that turns from x towards y, to −1, one that turns back."""
         plus, minus = self._turning(order, width, plane)
         return (plus - minus) / (plus + minus)
 
-    def ellipticity(self, order: float, width: float = 0.5, plane: str = "xy") -> float:
+    def ellipticity(self, order: float, width: float = 0.5, plane: Plane = "xy") -> float:
         """The ratio of the axes of a harmonic's ellipse, with the sign of its helicity."""
         plus, minus = np.sqrt(self._turning(order, width, plane))
         return float((plus - minus) / (plus + minus))
 
-    def _turning(self, order: float, width: float, plane: str) -> tuple[float, float]:
+    def _turning(self, order: float, width: float, plane: Plane) -> tuple[float, float]:
         """∫ S dω of what turns one way and the other within a harmonic."""
         plus, minus = (self.part(sign, plane).at(order, width) for sign in "+-")
         if not plus + minus > 0:
@@ -87,10 +88,15 @@ class HarmonicSpectrum:
             )
         return self.amplitudes
 
-    def _axes(self, plane: str) -> list[int]:
+    def _axes(self, plane: Plane) -> np.ndarray:
+        """Two unit vectors, as rows."""
         known = "xyz"[: self._vector.shape[1]]
-        planes = tuple(a + b for a in known for b in known if a != b)
-        return ["xyz".index(axis) for axis in checks.choice("plane", plane, planes)]
+        if not isinstance(plane, str) and len(known) == 3:
+            return np.stack(plane_axes(plane))
+        letters: str = checks.choice(
+            "plane", plane, [a + b for a in known for b in known if a != b]
+        )
+        return np.eye(len(known))[[known.index(axis) for axis in letters]]
 
     def cutoff(self, after: float = 3.0) -> float:
         """The order where the plateau ends: n₀ of the best fit to the odd harmonics above `after`,

@@ -30,21 +30,21 @@ from zitter.terms.kinetic import ORDERS, Order
 
 
 class Component(eqx.Module):
-    """t ↦ one Cartesian component (or, for `axis` None, the linear amplitude) of A or E."""
+    """t ↦ the component along a direction (or, for None, the linear amplitude) of A or E."""
 
     field: Field
     electric: bool = eqx.field(static=True)
-    axis: int | None = eqx.field(static=True)
+    direction: tuple[float, ...] | None = eqx.field(static=True)
 
     def __call__(self, t: Any) -> jax.Array:
-        if self.axis is None:
+        if self.direction is None:
             return self.field.electric_field(t) if self.electric else self.field.vector_potential(t)
         vector = (
             self.field.electric_field_xyz(t)
             if self.electric
             else self.field.vector_potential_xyz(t)
         )
-        return vector[..., self.axis]
+        return jnp.sum(vector * jnp.asarray(self.direction, vector.dtype), axis=-1)
 
 
 class Ponderomotive(eqx.Module):
@@ -58,8 +58,9 @@ class Ponderomotive(eqx.Module):
         return 0.5 * jnp.sum(self.field.vector_potential_xyz(t) ** 2, axis=-1)
 
 
-def components(field: Field, dimension: int, electric: bool) -> list[tuple[Component, np.ndarray]]:
+def components(field: Field, basis: Basis, electric: bool) -> list[tuple[Component, np.ndarray]]:
     """Pairs (time factor, unit vector over a particle's axes) that add up to the field."""
+    dimension = basis.dimension
     if dimension == 1:
         if not field.is_linear:
             raise checks.InputError(
@@ -85,8 +86,23 @@ def components(field: Field, dimension: int, electric: bool) -> list[tuple[Compo
                 f"must keep the field in the grid's {dimension} axes, but it has a part along "
                 f"({', '.join(f'{v:g}' for v in vector)}); without polarization it is along z",
             )
-    axes = [a for a in range(dimension) if _has_part_along(field, a)]
-    return [(Component(field, electric, a), np.eye(dimension)[a]) for a in axes]
+    return [
+        (Component(field, electric, (*unit, *(0.0,) * (3 - dimension))), np.asarray(unit))
+        for unit in _axes(field, basis)
+    ]
+
+
+def _axes(field: Field, basis: Basis) -> list[tuple[float, ...]]:
+    """x, y and z as far as light has a part along them, or two of its plane where these are fewer:
+    so a basis knows the plane. On a lattice what is along one axis is one row of numbers, and what
+    is not fills the lattice.
+    """
+    axes = np.eye(basis.dimension)
+    units = [axes[a] for a in range(basis.dimension) if _has_part_along(field, a)]
+    if len(units) == 3 and basis.lattice is None and _is_known(field):
+        plane = polarization.plane_of(np.stack(_directions(field)))
+        units = units if plane is None else list(plane)
+    return [tuple(float(x) for x in unit) for unit in units]
 
 
 def gauges(H: Hamiltonian) -> set[str]:
@@ -109,11 +125,14 @@ def _directions(field: Field) -> list[np.ndarray]:
 
 def _has_part_along(field: Field, axis: int) -> bool:
     """Whether a field ever has; taken for granted of elliptic kinds that are not known here."""
+    return not _is_known(field) or any(abs(vector[axis]) > 1e-12 for vector in _directions(field))
+
+
+def _is_known(field: Field) -> bool:
+    """Whether `_directions` are all that a field ever has."""
     if isinstance(field, FieldSum):
-        return any(_has_part_along(part, axis) for part in field.fields)
-    if not (field.is_linear or isinstance(field, CarrierPulse | FreeForm)):
-        return True
-    return any(abs(vector[axis]) > 1e-12 for vector in _directions(field))
+        return all(_is_known(part) for part in field.fields)
+    return field.is_linear or isinstance(field, CarrierPulse | FreeForm)
 
 
 def _coupled(
@@ -123,8 +142,7 @@ def _coupled(
     electric = isinstance(term, LengthGauge)
     try:
         return [
-            Driven(factor, word(unit))
-            for factor, unit in components(term.pulse, basis.dimension, electric)
+            Driven(factor, word(unit)) for factor, unit in components(term.pulse, basis, electric)
         ]
     except Refused as refusal:
         raise unsupported(term, basis, basis.light_advice or refusal.advice) from None

@@ -61,6 +61,12 @@ class Channels:
             raise Unsupported("radial matrices need a Hamiltonian")
         return self.matrices
 
+    def along_z(self, lmax: int) -> SphericalBasis:
+        """The basis on the same radial functions with all l up to `lmax`, at m = 0."""
+        from zitter.bases.spherical.basis import SphericalBasis  # which itself has channels
+
+        return SphericalBasis(self.radial, lmax)
+
     def charge(self, radius: float | None = None) -> float:
         """−rV(r) at a radius, by default at the end of the box: −⟨B|V|B⟩/⟨B|1/r|B⟩ of the nearest
         spline. What short-range parts leave is no charge: whole numbers within 1e-3.
