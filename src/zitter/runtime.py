@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import os
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from zitter import checks, compiler_flags, processes
 
@@ -38,6 +39,7 @@ MESH_AXES = {
     "twists": "the twists of Monte Carlo",
     "batch": "the items of a scan",
 }
+PORTION = 64 * 2**20  # bytes of a divided array that devices send to all hosts at a time
 _MATMUL = {"double": "highest", "single": "highest", "tf32": "tensorfloat32"}
 
 
@@ -218,9 +220,38 @@ def to_host(array: Any) -> np.ndarray:
         return np.asarray(array)
     if array.is_fully_replicated:
         return np.asarray(array.addressable_data(0))
-    from jax.experimental import multihost_utils
+    return _gathered(array)
 
-    return np.asarray(multihost_utils.process_allgather(array, tiled=True))
+
+def _gathered(array: jax.Array) -> np.ndarray:
+    """All of an array that lies on many processes: `PORTION` bytes of the devices' parts at a time,
+    so that no device holds more of it beside its own part."""
+    found = np.empty(array.shape, array.dtype)
+    places = array.sharding.devices_indices_map(array.shape)
+    row = Mesh(np.asarray(sorted(places, key=lambda device: device.id)), "device")
+    cut, everywhere = (NamedSharding(row, PartitionSpec(*axes)) for axes in (("device",), ()))
+    parts = [found[places[device]] for device in row.devices]
+    size = parts[0].size  # parts are of equal sizes
+    width = min(size, max(1, PORTION // (len(parts) * array.dtype.itemsize)))
+    for start in range(0, size, width):
+        start = min(start, size - width)
+        own = [_portion(shard.data, start, width) for shard in array.addressable_shards]
+        sent = jax.make_array_from_single_device_arrays((len(parts), width), cut, own)
+        came = np.asarray(_copied(sent, everywhere).addressable_data(0))
+        for part, values in zip(parts, came, strict=True):
+            flat = part.reshape(-1) if part.flags.c_contiguous else part.flat
+            flat[start : start + width] = values
+    return found
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _portion(part: jax.Array, start: int, width: int) -> jax.Array:
+    return jax.lax.dynamic_slice_in_dim(part.reshape(1, -1), start, width, 1)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _copied(array: jax.Array, sharding: Any) -> jax.Array:
+    return jax.lax.with_sharding_constraint(array, sharding)
 
 
 def unroll() -> int:
