@@ -17,9 +17,12 @@ import contextlib
 import hashlib
 import io
 import os
+import re
 import secrets
+import socket
 import stat
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,8 @@ from typing import Any
 from zitter import checks
 
 TEMPORARY = ".*.tmp"  # how names of files look that are not whole yet
+DAY = 86400.0  # seconds
+_WRITER = re.compile(r"@([^@]+)@(\d+)@[0-9a-f]+\.tmp$")
 _MARK = b"zitter\x00\x01"
 _TRAILER = struct.Struct(f"<{len(_MARK)}sQ32s")
 _CHUNK = 2**22
@@ -125,7 +130,8 @@ def whole(
     What had that name is kept as `before`, if given.
     """
     path = Path(path)
-    temporary = path.parent / f".{path.name[:64]}.{secrets.token_hex(6)}.tmp"
+    writer = f"{socket.gethostname()[:64]}@{os.getpid()}"
+    temporary = path.parent / f".{path.name[:64]}@{writer}@{secrets.token_hex(6)}.tmp"
     try:
         disk.folder(path.parent)
         handle = disk.create(temporary)
@@ -178,11 +184,30 @@ def append(path: Path, text: str) -> None:
         disk.append(path, text.encode())
 
 
-def clear_temporary(folder: Path) -> None:
-    """Remove what a killed run was writing; nobody else may be at work there."""
+def clear_temporary(folder: Path, shared: bool = False) -> None:
+    """Remove what a killed run was writing.
+
+    In a `shared` folder others may be at work, on machines whose locks are not seen here: of files
+    there the writer must be gone. Elsewhere nobody else may be at work.
+    """
     for file in folder.glob(f"**/{TEMPORARY}"):
+        host, process = match.groups() if (match := _WRITER.search(file.name)) else ("", "0")
         with contextlib.suppress(OSError):
-            disk.remove(file)
+            if not shared or is_abandoned(file, host, process):
+                disk.remove(file)
+
+
+def is_abandoned(path: Path, host: str, process: str) -> bool:
+    """Whether who made a file is gone: a process of this machine that has ended, or one elsewhere
+    of which nothing was seen for a day."""
+    if host == socket.gethostname()[:64]:
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:  # somebody else's, and alive
+            pass
+    return time.time() - path.stat().st_mtime > DAY
 
 
 def reason(error: OSError) -> str:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, kinds, runtime
+from zitter import checks, kinds, processes, runtime
 from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
@@ -105,7 +105,7 @@ class Eigenstate(InitialState):
         valence = None if shell in (None, named) else _valence_energy(H, still, shell, t)
         if shell is not None and valence is not None:
             known |= _told_of_core(valence, energy, shell)
-        return _in_precision(psi), {"initial_energy": energy, **known}
+        return _in_precision(psi, H.basis), {"initial_energy": energy, **known}
 
     def check(self, H):
         named = self._named(_valence(H))
@@ -172,7 +172,7 @@ class WavePacket(InitialState):
         self.momentum = _numbers("momentum", momentum, checks.scalar, None)
 
     def make(self, H, t):
-        return _in_precision(self.on(H.basis)), {}
+        return _in_precision(self.on(H.basis), H.basis), {}
 
     def check(self, H):
         self._require_held(H.basis)
@@ -238,7 +238,7 @@ class Stored(InitialState):
         self.state = checks.integer("state", state, 0)
 
     def make(self, H, t):
-        return _in_precision(self._found(H)), {"initial_file": self.file}
+        return _in_precision(self._found(H), H.basis), {"initial_file": self.file}
 
     def check(self, H):
         self._found(H)
@@ -332,8 +332,10 @@ def _told_of_core(valence: float, energy: float, shell: tuple[int, int]) -> dict
     return {"initial_in_core": text}
 
 
-def _in_precision(psi: Any) -> jax.Array:
-    return jnp.asarray(psi).astype(runtime.settings().complex_dtype)
+def _in_precision(psi: Any, basis: Basis) -> jax.Array:
+    """ψ in the precision of the run, and the same on all processes: a sign is free."""
+    psi = psi if processes.count() == 1 else runtime.of_first(psi)
+    return jnp.asarray(basis.cut_evenly(psi)).astype(runtime.settings().complex_dtype)
 
 
 def _numbers(key: str, value: Any, check: Any, dimension: str | None) -> Any:

@@ -2,7 +2,7 @@
 
 The kernel holds it (`flock` on the file ".lock"), so that a killed run leaves none behind; the file
 says who holds it. Where a network file system does not pass locks on to its server, it keeps the
-processes of one machine apart, not those of two.
+processes of one machine apart, not those of two: nobody removes what may be another machine's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from zitter import checks, files
 NAME = ".lock"
 PATIENCE = 10.0  # seconds that who shares a folder waits for others to begin
 # Of file systems that know no locks: better a run without than none.
+_HOLDER = re.compile(r"process (\d+) on (.*), since ")
 _NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
@@ -74,6 +76,19 @@ def _held(folder: Path, key: str, how: int, wait: Wait | None) -> Iterator[None]
             _remove(path, handle, made)
         finally:
             os.close(handle)
+
+
+def clear(folder: Path) -> None:
+    """Remove the locks of killed processes in a folder of them."""
+    for path in folder.glob(f"*/{NAME}"):
+        with contextlib.suppress(OSError):
+            match = _HOLDER.match(files.kept_text(path))
+            process, host = match.groups() if match else ("0", "")
+            if files.is_abandoned(path, host, process):
+                files.disk.remove(path)
+                path.parent.rmdir()
+    with contextlib.suppress(OSError):  # others are held
+        folder.rmdir()
 
 
 def _remove(path: Path, handle: int, made: list[Path]) -> None:
@@ -130,7 +145,7 @@ def _locked(path: Path, handle: int, key: str, how: int, wait: Wait | None) -> b
     with contextlib.suppress(OSError):  # a full disk: held all the same
         os.ftruncate(handle, 0)
         since = time.strftime("%Y-%m-%d %H:%M:%S")
-        told = f"process {os.getpid()} on {socket.gethostname()}, since {since}"
+        told = f"process {os.getpid()} on {socket.gethostname()[:64]}, since {since}"
         os.pwrite(handle, told.encode(), 0)
     return True
 

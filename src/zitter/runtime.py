@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import os
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from zitter import checks, compiler_flags, processes
 
@@ -38,6 +39,7 @@ MESH_AXES = {
     "twists": "the twists of Monte Carlo",
     "batch": "the items of a scan",
 }
+PORTION = 64 * 2**20  # bytes of a divided array that devices send to all hosts at a time
 _MATMUL = {"double": "highest", "single": "highest", "tf32": "tensorfloat32"}
 
 
@@ -143,6 +145,12 @@ def make_mesh(sizes: dict[str, int], device: Any) -> Mesh | None:
         return None
     total = math.prod(sizes.values())
     devices = _mesh_devices(device.platform, total)
+    if device not in devices[:total] and device in devices and processes.count() == 1:
+        raise checks.InputError(
+            "device",
+            f"must be one of the first {total} where a mesh takes those, but is "
+            f"{device.platform}:{devices.index(device)}: leave the number out",
+        )
     if total > len(devices):
         raise checks.InputError(
             "mesh",
@@ -207,6 +215,36 @@ def placed(array: Any, sharding: Any) -> jax.Array:
     return jax.make_array_from_callback(known.shape, sharding, lambda index: known[index])
 
 
+def even_cut(shape: tuple[int, ...], axes: tuple[str, ...]) -> NamedSharding | None:
+    """How an array that the `axes` of a mesh may divide can lie on its devices as it is, without
+    padding: along the first of its own axes that comes out even; None where it cannot.
+
+    Of several processes each looks at whole arrays by itself, so that they are not cut there.
+    """
+    mesh = settings().mesh
+    if mesh is None or jax.process_count() > 1 or not set(mesh.axis_names) <= set(axes):
+        return None
+    even = (axis for axis, n in enumerate(shape) if n % mesh.size == 0)
+    axis = next(even, None)
+    if axis is None:
+        return None
+    return NamedSharding(mesh, PartitionSpec(*(None,) * axis, mesh.axis_names))
+
+
+def cut_like(array: Any, shape: tuple[int, ...], place: NamedSharding) -> Any:
+    """An array that broadcasts over a `shape`, cut as that is; anything else as it is.
+
+    What is computed from it, element by element, then lies in parts from the beginning.
+    """
+    if not isinstance(array, np.ndarray | jax.Array) or checks.is_traced(array):
+        return array
+    fits = array.ndim == len(shape) and all(map(lambda n, m: n in (1, m), array.shape, shape))
+    if not fits:
+        return array
+    long = array.shape[len(place.spec) - 1] > 1
+    return placed(array, place if long else NamedSharding(place.mesh, PartitionSpec()))
+
+
 def is_here(array: Any) -> bool:
     """Whether all of an array is on this process, or known only to the compiler."""
     return not isinstance(array, jax.Array) or checks.is_traced(array) or array.is_fully_addressable
@@ -218,9 +256,57 @@ def to_host(array: Any) -> np.ndarray:
         return np.asarray(array)
     if array.is_fully_replicated:
         return np.asarray(array.addressable_data(0))
+    return _gathered(array)
+
+
+def of_first(array: Any) -> np.ndarray:
+    """The values of process 0, everywhere, for an array of the same shape that each has computed.
+
+    LAPACK and NumPy may give each process other last bits, or other signs; what comes to the
+    devices of all, and what decides where all go on, must be the same.
+    """
+    own = np.asarray(array)
+    if processes.count() == 1:
+        return own
     from jax.experimental import multihost_utils
 
-    return np.asarray(multihost_utils.process_allgather(array, tiled=True))
+    found = np.empty(own.size, own.dtype)
+    width = max(1, PORTION // own.dtype.itemsize)
+    for start in range(0, own.size, width):
+        some = slice(start, start + width)
+        found[some] = multihost_utils.broadcast_one_to_all(own.reshape(-1)[some])
+    return found.reshape(own.shape)
+
+
+def _gathered(array: jax.Array) -> np.ndarray:
+    """All of an array that lies on many processes: `PORTION` bytes of the devices' parts at a time,
+    so that no device holds more of it beside its own part."""
+    found = np.empty(array.shape, array.dtype)
+    places = array.sharding.devices_indices_map(array.shape)
+    row = Mesh(np.asarray(sorted(places, key=lambda device: device.id)), "device")
+    cut, everywhere = (NamedSharding(row, PartitionSpec(*axes)) for axes in (("device",), ()))
+    parts = [found[places[device]] for device in row.devices]
+    size = parts[0].size  # parts are of equal sizes
+    width = min(size, max(1, PORTION // (len(parts) * array.dtype.itemsize)))
+    for start in range(0, size, width):
+        start = min(start, size - width)
+        own = [_portion(shard.data, start, width) for shard in array.addressable_shards]
+        sent = jax.make_array_from_single_device_arrays((len(parts), width), cut, own)
+        came = np.asarray(_copied(sent, everywhere).addressable_data(0))
+        for part, values in zip(parts, came, strict=True):
+            flat = part.reshape(-1) if part.flags.c_contiguous else part.flat
+            flat[start : start + width] = values
+    return found
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _portion(part: jax.Array, start: int, width: int) -> jax.Array:
+    return jax.lax.dynamic_slice_in_dim(part.reshape(1, -1), start, width, 1)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _copied(array: jax.Array, sharding: Any) -> jax.Array:
+    return jax.lax.with_sharding_constraint(array, sharding)
 
 
 def unroll() -> int:

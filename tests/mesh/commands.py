@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 import zitter as zt
-from zitter import cli
+from zitter import cases, cli, config
 
 CASE = """
 [basis]
@@ -32,6 +32,16 @@ dt = 0.05
 step_check = false
 """
 )
+GAS = """
+[system]
+type = "ElectronGas"
+n = 2
+rs = 5.0
+[vmc]
+walkers = 4096
+blocks = 4
+stride = 1
+"""
 SOLVER = "eigenstates.solver"
 
 
@@ -51,10 +61,25 @@ def main(folder: str, names: list[str]) -> dict:
         "one": ("run", levels),
         "LOBPCG": ("run", levels, *block, f"{SOLVER}={{type='LOBPCG'}}"),
         "ChebyshevFilter": ("run", levels, *block, f"{SOLVER}={{type='ChebyshevFilter'}}"),
+        "alone": ("sweep", levels, "--over", "model.terms.1.frequency=1,2", "--mesh", "batch=2"),
+        "together": ("sweep", packet, "--over", "initial.center=0,1", "--mesh", "batch=2"),
         "sweep": ("sweep", packet, "--over", "model.terms.1.frequency=1,2", "--mesh", "space=2"),
     }
-    known = {name: told(here, *commands[name]) for name in names if name in commands}
+    known: dict = {name: told(here, *commands[name]) for name in names if name in commands}
+    if "gas" in names:
+        known["gas"] = estimates_of_walkers(here)
     return known | ({"python": from_python()} if "python" in names else {})
+
+
+def estimates_of_walkers(here: Path) -> list[dict]:
+    """On one device and on two."""
+    (here / "gas.toml").write_text(GAS, encoding="utf-8")
+    found = []
+    for mesh in ({}, {"walkers": 2}):
+        zt.configure(mesh=mesh)
+        facts = cases.read(config.read(here / "gas.toml")).estimate().facts
+        found.append({"device_bytes": facts["device_bytes"], **facts["vmc"]})
+    return found
 
 
 def from_python() -> dict:

@@ -12,6 +12,7 @@ import zitter as zt
 from mesh import devices
 from zitter import runtime, solve
 from zitter.hamiltonian import Hamiltonian
+from zitter.solve import needs
 
 
 def main(counts: list[int], shape: list[int], orders) -> list[dict]:
@@ -30,7 +31,7 @@ def estimate(count: int, shape: tuple[int, ...]) -> dict:
     plan = solve.prepare(
         H, jnp.complex128, (0.0, 1.0), 0.02, zt.SplitOperator(), [zt.Norm(), zt.Dipole()]
     )
-    return {"devices": count, "bytes": plan.program.memory}
+    return {"devices": count, "bytes": needs.memory_of_run(plan)}
 
 
 def step(count: int, shape: tuple[int, ...], order) -> dict:

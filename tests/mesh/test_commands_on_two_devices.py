@@ -10,6 +10,7 @@ from mesh import devices
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     names = ["walkers", "batch", "packet", "waves", "direct", "one", "LOBPCG", "python"]
+    names += ["alone", "together", "gas"]
     return devices.run("commands", 2, str(tmp_path_factory.mktemp("commands")), names)
 
 
@@ -48,6 +49,22 @@ def check_levels(found, one):
     assert found["status"] == 0, found["said"]
     assert found["info"]["shares"] == "{'space': [16, 15]}"
     assert found["energies"] == pytest.approx(one["energies"], abs=1e-12)
+
+
+def test_a_sweep_claims_the_mesh_that_its_items_used(told):
+    for name in ("alone", "together"):
+        assert told[name]["status"] == 0, told[name]["said"]
+    assert told["alone"]["info"]["mesh"] == "" and "shares" not in told["alone"]["info"]
+    assert told["together"]["info"]["mesh"] == "{'batch': 2}"
+    assert told["together"]["info"]["shares"] == "{'batch': [1, 1]}"
+
+
+def test_walkers_that_fit_are_those_of_all_devices(told):
+    """Two simulated devices have the memory of one between them, and hold half of each walker."""
+    one, two = told["gas"]
+    assert two["device_bytes"] == one["device_bytes"] // 2
+    assert two["bytes_per_walker"] == pytest.approx(one["bytes_per_walker"] / 2, rel=0.1)
+    assert two["walkers_that_fit"] == pytest.approx(one["walkers_that_fit"], rel=0.1)
 
 
 def test_a_block_of_states_on_a_divided_line(told):

@@ -15,7 +15,7 @@ import pytest
 
 import zitter as zt
 from reliability.runs import Run
-from zitter import files, locks
+from zitter import files, locks, sweeps
 from zitter.qmc import runs
 
 HOLDING = """
@@ -158,3 +158,35 @@ def test_the_next_run_clears_temporary_files(tmp_path):
     assert run.status() == 0
     assert run.leftovers() == [str(run.out / ".mine")] or ".mine" in run.leftovers()
     assert not list(run.out.glob(f"**/{files.TEMPORARY}"))
+
+
+def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
+    """There locks may not reach; a process that has ended here, or a day, tells that nobody is."""
+    here, ended = socket.gethostname()[:64], subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    items = tmp_path / "items"
+    items.mkdir()
+    makers = {
+        "ended": (here, ended.pid, 0),
+        "alive": (here, os.getpid(), 0),
+        "elsewhere": ("node7", 1, 0),
+        "long-ago": ("node7", 1, 2 * files.DAY),
+    }
+    for name, (host, process, age) in makers.items():
+        lock = tmp_path / "locks" / name / locks.NAME
+        lock.parent.mkdir(parents=True)
+        lock.write_text(f"process {process} on {host}, since 2026-01-01 00:00:00", "utf-8")
+        half = items / f".{name}.h5@{host}@{process}@0123456789ab.tmp"
+        half.write_bytes(b"half")
+        for path in (lock, half):
+            os.utime(path, (time.time() - age,) * 2)
+    sweeps.Store(tmp_path).clear_killed()
+    kept = {path.name[1:].partition(".")[0] for path in items.iterdir()}
+    assert kept == {path.name for path in (tmp_path / "locks").iterdir()} == {"alive", "elsewhere"}
+
+
+def test_temporary_names_tell_who_writes(tmp_path):
+    with files.whole(tmp_path / "result.h5") as sink:
+        sink.write(b"half")
+        files.clear_temporary(tmp_path, shared=True)
+    assert (tmp_path / "result.h5").read_bytes() == b"half"

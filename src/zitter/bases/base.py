@@ -18,7 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 
 from zitter import checks, runtime, stored
 from zitter.bases.edges import Edge
@@ -450,6 +450,17 @@ class Basis(eqx.Module):
     def slabs(self) -> Slabs | None:
         """How a divided grid lies on the devices, for transforms along its axes."""
         return None
+
+    @property
+    def even_cut(self) -> NamedSharding | None:
+        """How whole states lie in parts on the devices of the mesh, None where they do not."""
+        return None
+
+    def cut_evenly(self, array: Any) -> Any:
+        """States, or what broadcasts over them, cut like that where they can be: whole on one
+        device they would have to fit it."""
+        place = self.even_cut
+        return array if place is None else runtime.cut_like(array, self.shape, place)
 
     def divide(self, array: Any) -> Any:
         """States of shape `whole`, with axes before theirs or none, as states of this basis."""

@@ -151,7 +151,7 @@ class Evolution(Physics):
         _, plan = self._ready()
         psi, known = self._start()
         if plan.context.propagator.narrows:
-            memory.check_plan(self.basis, plan, start=runtime.as_state(psi))
+            memory.check_plan(self.basis, plan, start=_held(plan, psi))
         job.begin()
         # A resumed run starts from these very bits, whatever a solver would give the second time.
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
@@ -204,7 +204,7 @@ class Evolution(Physics):
         for key, value in known.items():
             job.log(f"{key.replace('_', ' ')}: {value}")
         checkpoint = loop.Checkpoint(job.checkpoint, every, self.course_fingerprint())
-        solution = plan.run(runtime.as_state(psi), job.progress, checkpoint, every, resume=resume)
+        solution = plan.run(_held(plan, psi), job.progress, checkpoint, every, resume=resume)
         solution.info |= known
         return solution
 
@@ -295,10 +295,15 @@ def _records_apart(kept: Path) -> int:
         return 0
 
 
+def _held(plan: solve.Plan, psi: Any) -> Any:
+    """A state that may have come from a file: in parts on the devices where it can be."""
+    return runtime.as_state(plan.H.basis.cut_evenly(psi))
+
+
 def _any_state(H: Hamiltonian, plan: solve.Plan) -> Any:
     """A smooth state: its values do not matter for the time a step takes."""
-    index = [jnp.linspace(-3.0, 3.0, n) for n in H.basis.shape]
-    grids = jnp.meshgrid(*index, indexing="ij", sparse=True)
+    index = [np.linspace(-3.0, 3.0, n) for n in H.basis.shape]
+    grids = map(H.basis.cut_evenly, np.meshgrid(*index, indexing="ij", sparse=True))
     psi = math.prod((jnp.exp(-(x**2)) for x in grids), start=jnp.ones(()))
     return H.basis.normalize(psi.astype(plan.dtype))
 

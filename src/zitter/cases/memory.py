@@ -9,15 +9,15 @@ import jax.numpy as jnp
 
 from zitter import checks, runtime, solve
 from zitter.bases.base import Basis
-from zitter.solve.needs import memory_of_run
+from zitter.solve.needs import given_bytes, memory_of_run
 
 
 def check_basis(basis: Basis) -> None:
     """Refuse a basis of which not even ψ, its successor and one potential fit."""
     now = runtime.settings()
-    least = basis.size * (2 * now.complex_dtype.itemsize + now.real_dtype.itemsize)
+    made = basis.size * (now.complex_dtype.itemsize + now.real_dtype.itemsize)
     devices = 1 if now.mesh is None else now.mesh.size
-    _refuse(least // devices, "at least ")
+    _refuse(given_bytes(basis, now.complex_dtype) + made // devices, "at least ")
 
 
 def check_plan(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from zitter import checks, data_files, files, processes, qmc, runtime, same_run
-from zitter.cases import estimates, schema
+from zitter.cases import estimates, memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
@@ -102,8 +102,8 @@ class MonteCarlo(Case):
         """All of it is checked when the file is read."""
 
     def estimate(self) -> Estimate:
-        """Memory for each walker, how many walkers fit, and time."""
-        limit = runtime.mesh_memory()
+        """Memory on each device, how many walkers fit there, and time."""
+        limit = memory.available()
         methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
         facts: dict[str, Any] = {
             "case": self.document.name,

@@ -22,6 +22,7 @@ def tell(
     for part in parts:
         if len(part) not in known:
             known[len(part)] = _cost(part)
+    together = max(known, default=0)
     compiling = sum(cost[1] for cost in known.values())
     running = sum(known[len(part)][2] for part in parts)
     facts = {
@@ -29,13 +30,13 @@ def tell(
         "items": len(chosen),
         "done": len(chosen) - sum(map(len, parts)),
         "runs": len(parts),
-        "items_at_once": max(map(len, parts), default=0),
+        "items_at_once": together,
         "memory_bytes": max((cost[0] for cost in known.values()), default=0),
         "device_bytes": memory.available(),
         "seconds_to_compile": compiling,
         "seconds_to_run": running,
         **runtime.describe(),
-        **runtime.describe_shares(batches.shares(max(map(len, parts), default=0))),
+        **runtime.describe_shares(batches.shares(together) if together > 1 else {}),
     }
     rows = {axis.key: _values(axis) for axis in axes}
     rows |= shown(facts)

@@ -157,7 +157,7 @@ def _spread(request: Request, arguments: list[str]) -> int:
     with stoppable():
         plan, store = _planned(request), sweeps.Store(request.out)
         with locks.shared(request.out, "--out", store.clear_killed):
-            _report(request, store, _added_up(plan, store, started, 0))
+            _report(request, store, _added_up(plan, store, started))
     lost = [index for index, code in enumerate(codes) if code not in (0, 1)]
     if lost:
         how = launching.how_ended(codes[lost[0]])
@@ -168,8 +168,8 @@ def _spread(request: Request, arguments: list[str]) -> int:
     return max(codes)
 
 
-def _added_up(plan: Plan, store: sweeps.Store, started: float, count: int) -> Sweep:
-    info = _info(plan.document, time.perf_counter() - started, count)
+def _added_up(plan: Plan, store: sweeps.Store, started: float) -> Sweep:
+    info = _info(plan.document, time.perf_counter() - started)
     return store.assemble(plan.axes, plan.items, info, plan.document.text)
 
 
@@ -177,7 +177,7 @@ def _run(request: Request, plan: Plan, parts: Any, refused: sweeps.Refused, befo
     """Compute what is missing and put all together; others may be at work on other items."""
     store, started = sweeps.Store(request.out), time.perf_counter()
     with locks.shared(request.out, "--out", store.clear_killed):
-        add_up = lambda: _added_up(plan, store, started, sum(map(len, parts)))  # noqa: E731
+        add_up = lambda: _added_up(plan, store, started)  # noqa: E731
         try:
             failed = _carried(request, store, parts, refused, before)
             result = add_up()
@@ -274,11 +274,11 @@ def _again(request: Request) -> list[str]:
     return command
 
 
-def _info(document: config.Document, seconds: float, count: int) -> dict[str, Any]:
+def _info(document: config.Document, seconds: float) -> dict[str, Any]:
+    """Of the mesh the items say themselves what they have used."""
     title = document.table.get("title", "")
     about: dict[str, Any] = {"title": title} if title else {}
-    about |= {"seconds": seconds, **runtime.describe()}
-    return about | runtime.describe_shares(batches.shares(count) if count else {})
+    return about | {"seconds": seconds, **runtime.describe(), **runtime.describe_shares({})}
 
 
 def _report(request: Request, store: sweeps.Store, result: Sweep) -> None:

@@ -36,7 +36,7 @@ def assembled(
         described[name] = (dims, unit, long_name)
     if left_out:
         info = info | {"left_out": "; ".join(left_out)}
-    for key in ("mesh", "mesh_unused"):  # what the items say of it, where they were not spread
+    for key in ("mesh", "shares", "mesh_unused"):  # what all items say of it
         said = {str(result.info.get(key, "")) for result in found if result is not None}
         if not info.get(key) and len(said) == 1 and said != {""}:
             info = info | {key: said.pop()}

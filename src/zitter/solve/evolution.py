@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -307,7 +308,8 @@ class Plan:
         assert self.checked_with is not None
         ratio = twice.info["dt"] / solution.info["dt"]
         share = 1 / (ratio ** self.checked_with.convergence_order(self.H) - 1)
-        distance = float(self.H.basis.norm(jnp.asarray(twice.final) - jnp.asarray(solution.final)))
+        basis, pair = self.context.H.basis, (twice.final, solution.final)
+        distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))
         solution.info |= {"step_error": share * distance, "step_error_share": share}
         solution.twice = runtime.to_host(twice.final)
         solution.step_errors = {
@@ -318,11 +320,11 @@ class Plan:
         end = float(self.times[-1])
         for o in self.observables:
             if not requests.in_loop(o):
-                pair = [
-                    np.asarray(o.evaluate(self.H, jnp.asarray(psi), end))
-                    for psi in (twice.final, solution.final)
+                found = [
+                    np.asarray(o.evaluate(self.H, jnp.asarray(self.H.basis.cut_evenly(psi)), end))
+                    for psi in pair
                 ]
-                solution.step_errors[o.name] = share * np.abs(pair[0] - pair[1])
+                solution.step_errors[o.name] = share * np.abs(found[0] - found[1])
 
     def warn_of_steps(self, infos: Sequence[dict[str, Any]], norms: Sequence[float]) -> None:
         """Of the worst of several runs of this form, where its steps were too long; `norms` are

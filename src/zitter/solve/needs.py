@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import time
 import warnings
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from zitter import checks, runtime, segments
+from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
@@ -42,7 +44,7 @@ def memory_of_run(plan: Plan) -> int:
     """The first state, the loop, the run with twice the step that checks it, and the result made of
     its records."""
     program = plan.program
-    psi = plan.H.basis.size * plan.dtype.itemsize // _devices(plan)  # who gives it keeps it
+    psi = given_bytes(plan.H.basis, plan.dtype)  # who gives it keeps it
     buffers = program.capacity * program.record
     records = plan.recorded * program.record + _visited(plan)
     least = program.memory - program.state - program.made - buffers
@@ -56,7 +58,32 @@ def memory_of_run(plan: Plan) -> int:
         prepared = 0 if method.any_step else segments.bytes_of(method)
         running = max(beginning, program.memory - buffers + psi)
         checking = running + program.state + records + prepared
-    return max(beginning, looping, checking, joining)
+    return max(beginning, looping, checking, joining) + _undivided(plan)
+
+
+def given_bytes(basis: Basis, dtype: Any) -> int:
+    """What one state takes on the first device, in the form in which a run is given it: whole
+    there, unless the mesh cuts it evenly."""
+    place = basis.even_cut
+    shape = basis.shape if place is None else place.shard_shape(basis.shape)
+    return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def _undivided(plan: Plan) -> int:
+    """Bytes of H as it was given, on the first device, beside the parts that the run holds; cut as
+    those are, they are the same arrays."""
+    if plan.context.H is plan.H:
+        return 0
+    parts = [x for x in jax.tree.leaves(plan.context.H) if isinstance(x, jax.Array)]
+
+    def is_part(array: jax.Array) -> bool:
+        return any(
+            part.shape == array.shape and part.sharding.is_equivalent_to(array.sharding, part.ndim)
+            for part in parts
+        )
+
+    given = (x for x in jax.tree.leaves(plan.H) if isinstance(x, jax.Array))
+    return segments.bytes_of([array for array in given if not is_part(array)])
 
 
 def seconds_of_run(plan: Plan, psi: jax.Array) -> float:
@@ -90,15 +117,10 @@ def _visited(plan: Plan) -> int:
     return total
 
 
-def _devices(plan: Plan) -> int:
-    shares = plan.context.propagator.shares(plan.context.H)
-    return int(np.prod([len(parts) for parts in shares.values()])) if shares else 1
-
-
 def of_solver(H: Hamiltonian, n: int, solver: Eigensolver, checked: bool = False) -> Needs:
     """`checked`: with the poorer bases that tell what the basis costs."""
-    if runtime.settings().mesh is not None:
-        return Needs(None, None)
+    if runtime.settings().mesh is not None and solver.divides:
+        return Needs(None, None)  # its rounds are not counted in parts
     memory = solver.memory(H, n)
     seconds = _seconds_of_solver(H, n, solver)
     if seconds is not None and checked:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
+from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable
@@ -22,7 +23,7 @@ from zitter.results import Eigenstates, Solution
 
 def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     checks.instance("H", H, Hamiltonian)
-    psi = _state(psi0)
+    psi = _state(psi0, H.basis)
     if psi.shape != H.basis.shape:
         raise checks.InputError(
             "psi0", f"must have the shape of the basis {H.basis.shape}, but has {psi.shape}"
@@ -38,7 +39,7 @@ def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     return H, psi, checks.instance("propagator", propagator, Propagator)
 
 
-def _state(psi0: Any) -> jax.Array:
+def _state(psi0: Any, basis: Basis) -> jax.Array:
     """An array; results that hold states say which of them would do."""
     match psi0:
         case Eigenstates():
@@ -49,7 +50,7 @@ def _state(psi0: Any) -> jax.Array:
             fault = checks.shown(psi0) if psi0 is not None else "None"
         case _:
             try:
-                return runtime.as_state(psi0)
+                return runtime.as_state(basis.cut_evenly(psi0))
             except (TypeError, ValueError):
                 fault = checks.shown(psi0)
     raise checks.InputError("psi0", f"must be an array of coefficients, but is {fault}")

@@ -32,7 +32,7 @@ class Watcher:
         for o in self.observables:
             if done % o.every == 0:
                 if o.on_host:
-                    psi = self.context.H.basis.join(state.psi)
+                    psi = self.H.basis.cut_evenly(self.context.H.basis.join(state.psi))
                     value = o.evaluate(self.H, jnp.asarray(psi), t)
                 else:
                     value = course.measure_compiled(self.context, (o,), state)[o.name]

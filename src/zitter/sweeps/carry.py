@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from jax.errors import JaxRuntimeError, JAXTypeError
 
-from zitter import batches, cases, checks, files, loop, same_run
+from zitter import batches, cases, checks, files, loop, runtime, same_run
 from zitter.cases import memory
 from zitter.cases.physics import bases_kept
 from zitter.linalg.base import Unsupported
@@ -156,6 +156,10 @@ def _kept(part: Part, store: Store, teller: Teller, heard: Heard) -> list[tuple[
         job = dataclasses.replace(_job(store, teller, part.name), about=about)
         outcomes = _together(part, job, teller)
         if outcomes is not None:
+            spread = batches.shares(len(part))
+            for outcome in outcomes:
+                if spread and isinstance(outcome, Result):
+                    outcome.info |= runtime.describe_shares(spread)
             failed = put_down(part.items, outcomes, store, teller)
             _clear(job)
             return failed

@@ -129,9 +129,10 @@ class Store:
         return sweep
 
     def clear_killed(self) -> None:
-        """Remove what killed sweeps have left; nobody else may be at work there."""
-        files.clear_temporary(self.folder)
-        shutil.rmtree(self.folder / "locks", ignore_errors=True)
+        """Remove what killed sweeps have left; nobody else is at work there, as far as locks tell,
+        which not every file system passes on to other machines."""
+        files.clear_temporary(self.folder, shared=True)
+        locks.clear(self.folder / "locks")
 
     def held(
         self, what: str, wait: locks.Wait = lambda who: None

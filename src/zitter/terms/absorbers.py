@@ -68,4 +68,4 @@ class MaskAbsorber(Term):
     def discretize(self, basis: Basis) -> list[Contribution]:
         depths = basis.mask_depths(self.width)
         logs = total(self.power * np.log(np.cos(0.5 * np.pi * depth)) for depth in depths)
-        return [Mask(jnp.asarray(logs / self.per))]
+        return [Mask(jnp.asarray(basis.cut_evenly(logs / self.per)))]

@@ -22,7 +22,9 @@ def multiplication(
     places: Places | None = None,
 ) -> Operator:
     """Multiplication by V, from its values at the basis's places."""
-    places = basis.places() if places is None else places
+    if places is None:
+        places = basis.places()
+        places = places._replace(values=tuple(map(basis.cut_evenly, places.values)))
     values, other = sample(places), places.elsewhere()
     if other is not None:
         _require_same(key, values, sample(other))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.bases.eigen.basis import EigenBasis
 from zitter.bases.spherical.basis import SphericalBasis
 from zitter.linalg.bands import host_dense
@@ -32,7 +32,7 @@ def eigenbasis(
         )
     if states is not None:
         states = checks.integer("states", states, 1, basis.radial.n)
-    energies, vectors = channels.states(states)
+    energies, vectors = map(runtime.of_first, channels.states(states))
     sizes = (energies.shape[1],) * len(energies)
     if energy_max is not None:
         limit = float(checks.scalar("energy_max", energy_max, "energy"))

@@ -18,7 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 
 from zitter import checks, runtime
 from zitter.bases.base import Basis, Refused
@@ -127,7 +127,7 @@ class Grid(Basis):
 
     def sample(self, function) -> jax.Array:
         """ψ from a function of the coordinates, at the grid points (not normalized)."""
-        coordinates = [jnp.asarray(x) for x in self.places().values]
+        coordinates = [jnp.asarray(self.cut_evenly(x)) for x in self.places().values]
         return jnp.broadcast_to(function(*coordinates), self.shape)
 
     # Operators.
@@ -149,7 +149,7 @@ class Grid(Basis):
         return Places(self.axis_names(), tuple(coordinates), self.particles)
 
     def multiply(self, values: Any) -> Diagonal:
-        return Diagonal(values, self.shape)
+        return Diagonal(self.cut_evenly(values), self.shape)
 
     def kinetic(self, mass: Any = 1.0, order: Any = "spectral") -> Operator:
         return operators.kinetic(self, mass, order)
@@ -198,6 +198,10 @@ class Grid(Basis):
     @property
     def mesh_axes(self) -> tuple[str, ...]:
         return ("space",)
+
+    @property
+    def even_cut(self) -> NamedSharding | None:
+        return runtime.even_cut(self.shape, self.mesh_axes)
 
     def divided(self, mesh: Mesh) -> DividedGrid:
         return DividedGrid(self, Slabs(self.shape, mesh))

@@ -182,7 +182,7 @@ def _eigenvectors(radial: RadialBSplines, dtype: Any, device: Any) -> tuple[jax.
     with jax.ensure_compile_time_eval():
         r = host_dense(radial.matrix(lambda r: r))
         overlap = host_dense(radial.overlap)
-        points, vectors = scipy.linalg.eigh(r, overlap)
+        points, vectors = map(runtime.of_first, scipy.linalg.eigh(r, overlap))
         found = points, (overlap @ vectors).T, vectors
         return tuple(jnp.asarray(array, dtype) for array in found)
 

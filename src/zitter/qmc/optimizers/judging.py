@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zitter import runtime
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.tables import Draws, Table, averages, energies, limited
 from zitter.qmc.wavefunction import Wavefunction
@@ -54,7 +55,7 @@ def gain_over(earlier: np.ndarray, now: Sampled, method: Method) -> Gain:
     without = np.asarray([difference(groups != group) for group in range(GROUPS)])
     # The error of a mean from leaving out one of G groups.
     error = math.sqrt((GROUPS - 1) * float(np.var(without)))
-    return Gain(difference(slice(None)), error)
+    return Gain(*runtime.of_first([difference(slice(None)), error]).tolist())
 
 
 def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
@@ -65,7 +66,7 @@ def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
     """
     half = (now.walker % 2).astype(bool)
     proposed = [
-        (method.candidates(now.psi, now.draws.part(own), table.part(own)), np.flatnonzero(~own))
+        (_proposals(now, method, now.draws.part(own), table.part(own)), np.flatnonzero(~own))
         for own in (half, ~half)
     ]
 
@@ -81,12 +82,17 @@ def chosen_step(now: Sampled, method: Method, table: Table) -> np.ndarray:
     leading = np.argsort(first)[:LEADERS]
     # What is left to gain in the end is less than a few samples can tell.
     scores = first[leading] if len(everything) <= 2 * JUDGES else judged(leading, len(everything))
-    final = method.candidates(now.psi, now.draws, table)
+    final = _proposals(now, method, now.draws, table)
     for place in np.argsort(scores):
         index = leading[place]
         if scores[place] < 0 and _scores(now, method, [final[index]], everything)[0] < 0:
             return final[index]
     return np.asarray(now.psi.parameters)
+
+
+def _proposals(now: Sampled, method: Method, draws: Draws, table: Table) -> list[np.ndarray]:
+    """Those of a method, the same on all processes."""
+    return list(runtime.of_first(method.candidates(now.psi, draws, table)))
 
 
 def _scores(now: Sampled, method: Method, trials: list, chosen: np.ndarray) -> np.ndarray:
@@ -101,4 +107,4 @@ def _scores(now: Sampled, method: Method, trials: list, chosen: np.ndarray) -> n
                 mean, variance, overlap = averages(limited(found), moved - log)
                 if overlap >= LEAST_OVERLAP:
                     scores[index] = method.objective(mean, variance) - present
-    return scores
+    return runtime.of_first(scores)

@@ -15,7 +15,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.sums import hamiltonian, log_covariance
 from zitter.qmc.optimizers.tables import Draws, Table, limited
@@ -43,14 +43,15 @@ class LinearMethod(Method):
 
     def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         present = np.asarray(psi.parameters)
-        energy = limited(table.energy)
+        energy = runtime.of_first(limited(table.energy))
         spread = float(np.std(energy))
         found = log_covariance(table, energy)
         scale = np.sqrt(np.diag(found.matrix))
         # Parameters nothing depends on (a channel that never meets) stay where they are.
         active = scale > 1e-10 * np.max(scale)
         overlap = found.matrix[np.ix_(active, active)] / np.outer(scale[active], scale[active])
-        values, vectors = np.linalg.eigh(overlap)
+        # How many directions are kept is the shape of what follows, on all processes.
+        values, vectors = map(runtime.of_first, np.linalg.eigh(overlap))
         values, vectors = values[::-1], vectors[:, ::-1]
         kept = values > min(THRESHOLDS) * values[0]
         # Directions of unit norm, orthogonal to each other and to Ψ₀.

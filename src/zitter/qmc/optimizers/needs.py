@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from zitter import segments
+from zitter import runtime, segments
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import chosen_step
 from zitter.qmc.optimizers.optimization import MOST_TIMES
@@ -37,7 +37,8 @@ def needs(
     samples = segments.bytes_of(source.data)
     most = max(grown(method))
     joined = (2 * most if most > 1 else 1) * samples
-    slopes = most * 2 * 8 * walkers * draws * psi.parameters.size
+    devices = 1 if (mesh := runtime.settings().mesh) is None else mesh.size
+    slopes = most * 2 * 8 * walkers * draws * psi.parameters.size // devices
     apart = program.memory - 2 * samples
     memory = max(program.memory + (most - 1) * samples, apart + joined + slopes)
     sampling = _second(lambda: source.sampled(psi, 1, "estimating"))

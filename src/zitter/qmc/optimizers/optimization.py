@@ -204,5 +204,5 @@ def _ends(
 
 
 def _least_gain(method: Method, now: Sampled) -> float:
-    variance = float(np.var(now.energy))
+    variance = float(runtime.of_first(np.var(now.energy)))
     return LEAST_GAIN * method.objective(math.sqrt(variance), variance)

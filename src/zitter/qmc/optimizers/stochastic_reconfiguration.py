@@ -13,7 +13,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.sums import log_covariance
 from zitter.qmc.optimizers.tables import Draws, Table, limited
@@ -37,7 +37,7 @@ class StochasticReconfiguration(Method):
 
     def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         present = np.asarray(psi.parameters)
-        energy = limited(table.energy)
+        energy = runtime.of_first(limited(table.energy))
         found = log_covariance(table, energy)
         scale = np.sqrt(np.diag(found.matrix))
         active = scale > 1e-10 * np.max(scale)

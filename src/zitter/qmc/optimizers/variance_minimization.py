@@ -10,7 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.sums import energy_covariance
 from zitter.qmc.optimizers.tables import Draws, Table, energies, tabulate
@@ -32,13 +32,13 @@ class VarianceMinimization(Method):
 
     def candidates(self, psi: Wavefunction, draws: Draws, table: Table) -> list[np.ndarray]:
         start = present = np.asarray(psi.parameters)
-        damping, variance = 1e-2, float(np.var(table.energy))
+        damping, variance = 1e-2, float(runtime.of_first(np.var(table.energy)))
         for _ in range(self.steps):
             normal, force, _ = energy_covariance(table)
             scale = np.diag(np.maximum(np.diag(normal), 1e-12 * np.max(np.diag(normal))))
             step = -np.linalg.solve(normal + damping * scale, force)
-            trial = present + step
-            found = float(np.var(energies(psi, trial, draws)[0]))
+            trial = runtime.of_first(present + step)
+            found = float(runtime.of_first(np.var(energies(psi, trial, draws)[0])))
             if np.isfinite(found) and found < variance:
                 gain, variance, present = variance - found, found, trial
                 damping = max(damping / 5, 1e-8)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from zitter import runtime
 from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import Gain, Sampled
 from zitter.qmc.statistics import with_error
@@ -38,7 +39,8 @@ def iteration(now: Sampled, divisor: int) -> Iteration:
 
     energy, error = estimate(now.energy)
     variance = estimate((now.energy - energy) ** 2)
-    return Iteration(np.asarray(now.psi.parameters), energy / divisor, error / divisor, *variance)
+    numbers = runtime.of_first([energy / divisor, error / divisor, *variance])
+    return Iteration(np.asarray(now.psi.parameters), *numbers.tolist())
 
 
 def gained(method: Method, first: Iteration, last: Iteration, divisor: int) -> Gain:
