@@ -64,4 +64,12 @@ def test_an_item_with_other_parameters_is_another_one(tmp_path):
 def test_a_file_that_is_none_has_no_content(tmp_path, name):
     document = config.parse("", folder=tmp_path)
     document.table["model"] = {"terms": [{"file": name}]}
-    assert document.contents == {name: ""}
+    assert document.contents == {}
+
+
+def test_pseudopotentials_are_files_as_well(tmp_path):
+    (tmp_path / "c.upf").write_bytes(b"one")
+    text = '[wavefunction]\npseudopotentials = { C = "c.upf" }'
+    before = config.parse(text, folder=tmp_path).contents
+    (tmp_path / "c.upf").write_bytes(b"other")
+    assert set(before) == {"c.upf"} and before != config.parse(text, folder=tmp_path).contents

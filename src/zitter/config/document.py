@@ -17,7 +17,6 @@ from typing import Any
 from zitter import checks, data_files
 
 SCAN = "scan"  # the section of what a file goes over
-FILES = ("file", "parameters")  # keys whose text is the name of a file
 LARGEST = 2**24  # bytes of a file that describes a run
 DEEPEST = 50  # tables and lists inside one another; Python's own limit comes later
 
@@ -47,8 +46,12 @@ class Document:
 
     @functools.cached_property
     def contents(self) -> dict[str, str]:
-        """What is in the files that the table names, as digests: numbers depend on it as well."""
-        return {name: _digest(self.folder / name) for name in _files(self.table)}
+        """What is in the files that the table names, as digests: numbers depend on it as well.
+
+        Any text may be such a name: of a potential, a pulse, parameters, pseudopotentials.
+        """
+        found = {text: _digest(self.folder / text) for text in _texts(self.table)}
+        return {name: digest for name, digest in found.items() if digest}
 
     def of_one(self) -> Document:
         """Without what it goes over: one of its calculations."""
@@ -58,24 +61,20 @@ class Document:
         return Document(self.name, self.folder, f"# of {self.name}\n\n{dump(table)}", table)
 
 
-def _files(value: Any) -> Iterator[str]:
-    """Names of files in a table, however deep."""
-    if isinstance(value, dict):
-        for key, inside in value.items():
-            if key in FILES and isinstance(inside, str):
-                yield inside
-            else:
-                yield from _files(inside)
-    elif isinstance(value, list):
-        for inside in value:
-            yield from _files(inside)
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a table, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inside)
 
 
 def _digest(path: Path) -> str:
     try:
         with data_files.plain(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (checks.InputError, OSError):  # who needs it says what is wrong with it
+    except (checks.InputError, OSError):  # no file, or one that its reader complains of
         return ""
 
 
