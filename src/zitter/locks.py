@@ -21,8 +21,8 @@ from zitter import checks, files
 
 NAME = ".lock"
 PATIENCE = 10.0  # seconds that who shares a folder waits for others to begin
-# Of file systems that know no locks: better a run without than none.
 _HOLDER = re.compile(r"process (\d+) on (.*), since ")
+# Of file systems that know no locks: better a run without than none.
 _NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
