@@ -80,15 +80,32 @@ def _held(folder: Path, key: str, how: int, wait: Wait | None) -> Iterator[None]
 
 def clear(folder: Path) -> None:
     """Remove the locks of killed processes in a folder of them."""
-    for path in folder.glob(f"*/{NAME}"):
+    for place in folder.glob("*"):
         with contextlib.suppress(OSError):
-            match = _HOLDER.match(files.kept_text(path))
-            process, host = match.groups() if match else ("0", "")
-            if files.is_abandoned(path, host, process):
-                files.disk.remove(path)
-                path.parent.rmdir()
+            _remove_abandoned(place / NAME)
+        with contextlib.suppress(OSError):  # it is held
+            place.rmdir()
     with contextlib.suppress(OSError):  # others are held
         folder.rmdir()
+
+
+def _remove_abandoned(path: Path) -> None:
+    """A lock that was taken on this machine and is held no more, as the kernel knows; of others,
+    what `files` can tell."""
+    match = _HOLDER.match(files.kept_text(path))
+    process, host = match.groups() if match else ("0", "")
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            known = host == socket.gethostname()[:64]
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                return
+            known = False
+        if known or files.is_abandoned(path, host, process):
+            files.disk.remove(path)
 
 
 def _remove(path: Path, handle: int, made: list[Path]) -> None:

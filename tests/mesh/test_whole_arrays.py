@@ -7,6 +7,7 @@ import pytest
 from mesh import devices, whole_arrays
 
 
+@pytest.mark.multiprocess
 def test_arrays_of_many_processes_come_in_portions():
     found = devices.run("whole_arrays", 8, "gather")
     assert all(found["same"])

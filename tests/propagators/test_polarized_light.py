@@ -167,7 +167,7 @@ def test_circular_light_raises_l_and_m_together():
 
 
 @pytest.mark.filterwarnings("ignore::zitter.spectra.ConvergenceWarning")
-@pytest.mark.parametrize("sense", [1, -1])
+@pytest.mark.parametrize("sense", [1, pytest.param(-1, marks=pytest.mark.slow)])
 def test_positive_ellipticity_raises_m(sense):
     """x cos ωt + y sin ωt = Re (x + iy) e^{−iωt}, and absorption is what turns as e^{−iωt}."""
     basis = zt.SphericalBasis(zt.RadialBSplines(10, 5, 16.0, "graded", first=0.8), 1, m="all")

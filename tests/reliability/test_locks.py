@@ -180,9 +180,11 @@ def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
         half.write_bytes(b"half")
         for path in (lock, half):
             os.utime(path, (time.time() - age,) * 2)
-    sweeps.Store(tmp_path).clear_killed()
+    with locks.held(tmp_path / "locks" / "alive", "out"):
+        sweeps.Store(tmp_path).clear_killed()
+        held = {path.name for path in (tmp_path / "locks").iterdir()}
     kept = {path.name[1:].partition(".")[0] for path in items.iterdir()}
-    assert kept == {path.name for path in (tmp_path / "locks").iterdir()} == {"alive", "elsewhere"}
+    assert kept == held == {"alive", "elsewhere"}
 
 
 def test_temporary_names_tell_who_writes(tmp_path):
