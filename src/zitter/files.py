@@ -199,8 +199,11 @@ def clear_temporary(folder: Path, shared: bool = False) -> None:
 
 def is_abandoned(path: Path, host: str, process: str) -> bool:
     """Whether who made a file is gone: a process of this machine that has ended, or one elsewhere
-    of which nothing was seen for a day."""
+    of which nothing was seen for a day. Who asks is making none: one of the same number was another
+    process, as in containers, where numbers come again."""
     if host == socket.gethostname()[:64]:
+        if int(process) == os.getpid():
+            return True
         try:
             os.kill(int(process), 0)
         except ProcessLookupError:

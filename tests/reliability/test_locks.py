@@ -166,9 +166,11 @@ def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
     ended.wait()
     items = tmp_path / "items"
     items.mkdir()
+    alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     makers = {
         "ended": (here, ended.pid, 0),
-        "alive": (here, os.getpid(), 0),
+        "same-number": (here, os.getpid(), 0),
+        "alive": (here, alive.pid, 0),
         "elsewhere": ("node7", 1, 0),
         "long-ago": ("node7", 1, 2 * files.DAY),
     }
@@ -183,6 +185,7 @@ def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
     with locks.held(tmp_path / "locks" / "alive", "out"):
         sweeps.Store(tmp_path).clear_killed()
         held = {path.name for path in (tmp_path / "locks").iterdir()}
+    alive.communicate(b"\n")
     kept = {path.name[1:].partition(".")[0] for path in items.iterdir()}
     assert kept == held == {"alive", "elsewhere"}
 
@@ -190,5 +193,6 @@ def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
 def test_temporary_names_tell_who_writes(tmp_path):
     with files.whole(tmp_path / "result.h5") as sink:
         sink.write(b"half")
-        files.clear_temporary(tmp_path, shared=True)
-    assert (tmp_path / "result.h5").read_bytes() == b"half"
+        (half,) = tmp_path.iterdir()
+    name = f".result.h5@{socket.gethostname()[:64]}@{os.getpid()}@"
+    assert half.match(files.TEMPORARY) and half.name.startswith(name)
