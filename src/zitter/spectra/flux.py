@@ -105,9 +105,10 @@ def flux_spectrum(
     # ψ_V of a run in length gauge has the phase of A²/2, which VelocityGauge leaves out on atoms.
     phase = quiver if length else 0 * quiver
     opened = finish is not None
-    found = _amplitudes(terms, radius, energies, where, (times, way, phase), opened)
-    fewer = _with_half_of_the_records(terms, radius, energies, where, (times, way, phase), opened)
-    changed = np.abs(fewer - found[:, where.some])
+    course = times, way, phase
+    found = _amplitudes(terms, radius, energies, where, course, opened)
+    half, few, apart = _half_of_the_records(terms, where, course)
+    changed = np.abs(_amplitudes(half, radius, energies, few, apart, opened) - found[:, where.some])
     if finish is not None:
         turned = np.exp(1j * (energies * times[-1] + phase[-1]))
         late = turned * outflow(finish, solution.final, radius, energies, 0.0)
@@ -163,20 +164,15 @@ def _amplitudes(
     return found
 
 
-def _with_half_of_the_records(
-    terms: SurfaceTerms,
-    radius: float,
-    energies: np.ndarray,
-    where: Directions,
-    course: tuple[np.ndarray, np.ndarray, np.ndarray],
-    open_end: bool,
-) -> np.ndarray:
-    """The same in some of the directions, from every second record up to the last."""
-    second = np.arange(len(course[0]) - 1, -1, -2)[::-1]
-    terms = SurfaceTerms(terms.pairs, terms.flux[second], terms.values[second])
-    times, way, phase = (values[second] for values in course)
+def _half_of_the_records(
+    terms: SurfaceTerms, where: Directions, course: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[SurfaceTerms, Directions, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Every second record up to the last, and some of the directions."""
+    times, way, phase = course
+    second = np.arange(len(times) - 1, -1, -2)[::-1]
+    half = SurfaceTerms(terms.pairs, terms.flux[second], terms.values[second])
     few = dataclasses.replace(where, vectors=where.vectors.reshape(-1, 3)[where.some])
-    return _amplitudes(terms, radius, energies, few, (times, way, phase), open_end)
+    return half, few, (times[second], way[second], phase[second])
 
 
 def _in_directions(
