@@ -38,6 +38,7 @@ from zitter import runtime
 SCHEMA = 1
 REPOSITORY = Path(__file__).resolve().parent.parent
 SOURCES = ("src/zitter", "benchmarks")
+WRITTEN = {"--json", "--figure", "--faults", "--out"}  # options that name files of the outcome
 TIMED: list[tuple[int, float]] = []  # (repetitions, (longest − shortest)/median) of each action
 
 
@@ -136,12 +137,12 @@ def digest(files: Iterable[tuple[str, bytes]]) -> str:
 
 
 def command(argv: list[str]) -> str:
-    """The line without the file that the record goes to."""
+    """The line without the files that it writes: they say nothing of what was measured."""
     words, skip = [], False
     for word in argv[1:]:
-        if not (skip or word == "--json" or word.startswith("--json=")):
+        if not (skip or word.partition("=")[0] in WRITTEN):
             words.append(word)
-        skip = word == "--json"
+        skip = word in WRITTEN
     program = Path(argv[0]).resolve()
     inside = program.is_relative_to(REPOSITORY)
     name = str(program.relative_to(REPOSITORY)) if inside else program.name
