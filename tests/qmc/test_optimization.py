@@ -31,7 +31,7 @@ from zitter.qmc import (
     vmc,
 )
 from zitter.qmc.optimized import Stage
-from zitter.qmc.optimizers import Method, optimization, verdicts
+from zitter.qmc.optimizers import Method, optimization, tables, verdicts
 from zitter.qmc.optimizers.judging import Gain, gain_over
 from zitter.qmc.optimizers.tables import Draws, energies, reweighted, sample, tabulate
 
@@ -76,6 +76,25 @@ def test_derivatives_by_differences(psi, data):
         slopes = [(np.asarray(a) - np.asarray(b)) / (2 * h) for a, b in zip(up, down, strict=True)]
         np.testing.assert_allclose(table.energy_slope[:, index], slopes[0], atol=1e-6)
         np.testing.assert_allclose(table.log_slope[:, index], slopes[1], atol=1e-6)
+
+
+def test_derivatives_of_many_electrons_are_taken_of_few_samples_at_once(psi, data, monkeypatch):
+    """Else memory grows as samples times pairs: 74 GiB at the 1930 electrons of the paper."""
+    stored, _ = data
+    few = jax.tree.map(lambda x: x[0], stored.data)
+
+    def compiled():
+        anew = lambda *given: tables._derivatives.__wrapped__(*given)  # noqa: E731
+        program = eqx.filter_jit(anew).lower(psi, psi.parameters, few).compile()
+        needed = program.compiled.memory_analysis().temp_size_in_bytes
+        return needed, program(psi, psi.parameters, few)
+
+    whole, found = compiled()
+    monkeypatch.setattr(tables, "PAIRS", 4 * 14**2)
+    part, again = compiled()
+    assert part < 0.5 * whole
+    for ours, theirs in zip(again, found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_reweighting_to_the_same_parameters_changes_nothing(psi, data):

@@ -22,7 +22,8 @@ from zitter.qmc import spread
 from zitter.qmc.energies.local import energy_parts
 from zitter.qmc.wavefunction import Wavefunction
 
-BATCH = 256  # samples whose derivatives are taken at once
+BATCH = 256  # samples whose derivatives are taken at once, at most
+PAIRS = 1 << 25  # pairs of electrons at once: about ten numbers are kept of each
 PIECE = 2048  # samples that a device has in one call of a compiled program
 OUTLIERS = 8.0  # mean absolute deviations from the median beyond which E_L is cut
 
@@ -138,12 +139,17 @@ def tabulate(psi: Wavefunction, draws: Draws) -> Table:
     return Table([Slopes(*piece[1:]) for piece in pieces], numbers, energy, np.arange(count))
 
 
+def _at_once(psi: Wavefunction) -> int:
+    """Samples that are worked on together: 256 of 1930 electrons would fill 74 GiB."""
+    return max(1, min(BATCH, PAIRS // psi.system.electrons**2))
+
+
 @eqx.filter_jit
 def _energies(psi, parameters, data):
     def here(shared, data):
         psi, parameters = shared
         one = lambda sample: local_energy(psi, parameters, sample)  # noqa: E731
-        return jax.lax.map(one, data, batch_size=BATCH)
+        return jax.lax.map(one, data, batch_size=_at_once(psi))
 
     return spread.over_walkers(here, (psi, parameters), data)
 
@@ -159,7 +165,7 @@ def _derivatives(psi, parameters, data):
             (of_energy, of_log) = jax.vmap(pull)(tuple(jnp.eye(2)))[0]
             return energy[0], of_log, of_energy
 
-        return jax.lax.map(one, data, batch_size=BATCH)
+        return jax.lax.map(one, data, batch_size=_at_once(psi))
 
     return spread.over_walkers(here, (psi, parameters), data)
 
