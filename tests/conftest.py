@@ -34,6 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
     if not asks_for_gpu(config.option.markexpr):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from zitter import compiler_flags
+
+    compiler_flags.keep_one_order()  # test modules use JAX before anything is configured
 
 
 MOST_MAPS = 40_000  # of the 65 530 that Linux gives a process

@@ -78,12 +78,11 @@ def configure(
     """
     global _settings
     checks.choice("precision", precision, PRECISIONS)
-    if mesh:
-        compiler_flags.keep_one_order()
+    compiler_flags.keep_one_order()
     chosen = find_device(device)
     new = Settings(precision, chosen, make_mesh(mesh or {}, chosen), processes.hosts())
-    if new.mesh is not None:
-        compiler_flags.warn_of_any_order(list(new.mesh.devices.flat))
+    devices = [chosen] if new.mesh is None else list(new.mesh.devices.flat)
+    compiler_flags.warn_of_any_order(devices)
     # float64 must be available in every mode: set-up tables, times and sums are kept in double.
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_default_matmul_precision", _MATMUL[precision])

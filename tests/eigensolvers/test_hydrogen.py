@@ -7,6 +7,7 @@ import pytest
 
 import zitter as zt
 from systems import hydrogen
+from zitter.bases.spherical import channels
 
 
 def atom(lmax, *terms, **radial):
@@ -108,3 +109,18 @@ def test_decaying_states_of_a_grid_with_an_absorber(order):
     assert found.energies[0] == pytest.approx(nearest, abs=1e-11)
     assert found.energies[0].imag < -1e-4 and found.residuals[0] < 1e-10
     assert float(H.basis.norm(found.states[0])) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("n, solved", [(1, 1), (3, 2), (12, 5)])
+def test_channels_that_lie_above_are_not_solved(monkeypatch, n, solved):
+    """Of the twelve lowest at m = 0 the last have n = 5: five channels hold one of them."""
+    H = atom(9, n=60, degree=7, rmax=90.0)
+    every = np.sort(channels.channels_of(H.basis, H.operator).states(n)[0], axis=None)[:n]
+    calls, inside = [], channels._lowest_of
+    monkeypatch.setattr(
+        channels, "_lowest_of", lambda *given: calls.append(given) or inside(*given)
+    )
+    found = zt.eigenstates(H, n)
+    np.testing.assert_allclose(found.energies, every, rtol=1e-12)
+    assert found.residuals.max() < 1e-9
+    assert len(calls) <= solved + 1  # one that is degenerate with the last within rounding

@@ -50,7 +50,7 @@ PAPER_SHARE = {"double": 0.914, "single": 0.622}
 # Of the Ewald sum: an error of 1e-6 hartree per electron, far below every error bar here.
 TOLERANCE = 1e-5
 # System, electrons, blocks that bring the error below 2e-4 at r_s = 10.
-HARTREE_FOCK = (("sc", 3, 14, 80), ("sc", 3, 54, 40), ("square", 2, 26, 800))
+HARTREE_FOCK = (("sc", 3, 14, 80), ("sc", 3, 54, 72), ("square", 2, 26, 800))
 
 
 def run(full: bool = False, out: Path | None = None, progress: bool = False) -> Report:
