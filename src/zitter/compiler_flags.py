@@ -10,6 +10,7 @@ may come in another order on each: in a few of many runs they are mixed up, numb
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import jaxlib
 
 from zitter.keywords import caller
 
@@ -43,7 +43,7 @@ def keep_one_order() -> None:
     """Before the first device is met: programs for CPUs in one order."""
     if ONE_ORDER in os.environ.get(VARIABLE, "") or _devices_are_met():
         return
-    if jaxlib.__version__.startswith(SURE) or known(ONE_ORDER):
+    if importlib.metadata.version("jaxlib").startswith(SURE) or known(ONE_ORDER):
         os.environ[VARIABLE] = added(ONE_ORDER)
 
 
