@@ -82,8 +82,8 @@ MOLECULE = (
 [basis]
 type = "ProlateSpheroidal"
 R = 2.0
-rmax = 100
-eta = 60
+rmax = 600
+eta = 400
 [model]
 terms = ["Kinetic", { type = "Coulomb", Z = [1, 1], centers = [[0, 0, -1], [0, 0, 1]] },
   { type = "LengthGauge", pulse = "laser" }]
@@ -93,8 +93,8 @@ terms = ["Kinetic", { type = "Coulomb", Z = [1, 1], centers = [[0, 0, -1], [0, 0
 SPINOR = """
 [basis]
 type = "SpinorBasis"
-radial = { type = "RadialBSplines", n = 120, degree = 7, rmax = 20 }
-kappa_max = 8
+radial = { type = "RadialBSplines", n = 400, degree = 7, rmax = 60 }
+kappa_max = 14
 [model]
 terms = ["Dirac", { type = "Coulomb", Z = 1 }, { type = "DiracLight", pulse = "laser", lmax = 4 }]
 [laser]
@@ -142,11 +142,11 @@ CASES = {
     "CrankNicolson, spheroidal": MOLECULE + evolve('"CrankNicolson"', 40, 0.05),
     "GaussCollocation, spinors": SPINOR + evolve('"GaussCollocation"', 6, 0.006),
     "SplineCrankNicolson, spinors": SPINOR + evolve('"SplineCrankNicolson"', 10, 0.003),
-    "observables": CUBE.replace("128", "64")
+    "observables": CUBE.replace("128", "96")
     + evolve('"SplitOperator"', 16, 0.05,
         'save_every = 1\nobservables = ["Energy", "Dipole", "Norm", "Acceleration",'
         '{ type = "Populations", n = 3 }, { type = "Density", every = 2 }]'),
-    "InstantaneousPopulations": grid(1000, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
+    "InstantaneousPopulations": grid(2400, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
     + evolve('"SplitOperator"', 40, 0.01,
         'save_every = 4\nobservables = [{ type = "InstantaneousPopulations", n = 4 }]'),
     "LOBPCG": grid([64, 64, 64], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
@@ -174,7 +174,7 @@ SMALLER = {
     r"n = \d+, degree = 7, rmax = \d+": "n = 60, degree = 7, rmax = 20",
     r"lmax = \d+\n": "lmax = 3\n",
     r"kappa_max = \d+": "kappa_max = 2",
-    r"rmax = 100\neta = \d+": "rmax = 15\neta = 10",
+    r"rmax = 600\neta = \d+": "rmax = 15\neta = 10",
     r"walkers = \d+": "walkers = 4",
     r"blocks = \d+": "blocks = 4",
     r"t = \[0, .*\]\ndt = (.*)": lambda m: f"t = [0, {4 * float(m[1])}]\ndt = {m[1]}",

@@ -31,7 +31,9 @@ def placed(function: Callable[..., Any], context: Any, *shapes: Any) -> tuple[An
     """The same, and the bytes that it takes on each device."""
     arrays, static = eqx.partition(context, eqx.is_array)
     made = eqx.filter_eval_shape(function, context, *shapes)
-    call = jax.jit(lambda arrays, *given: function(eqx.combine(arrays, static), *given))
+    # What the function does not look at is there, too.
+    whole = lambda arrays, *given: function(eqx.combine(arrays, static), *given)  # noqa: E731
+    call = jax.jit(whole, keep_unused=True)
     program = call.lower(arrays, *shapes).compile()
     found = jax.tree.map(
         lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place),
@@ -133,7 +135,8 @@ def memory_to_call(function: Any, *given: Any, donated: tuple[int, ...] = ()) ->
     def call(*sized):
         return eqx.filter(function(*eqx.combine(sized, static)), eqx.is_array)
 
-    found = memory_of(jax.jit(call, donate_argnums=donated).lower(*sized).compile())
+    program = jax.jit(call, donate_argnums=donated, keep_unused=True).lower(*sized).compile()
+    found = memory_of(program)
     return 2 * bytes_of(sized) if found is None else found
 
 

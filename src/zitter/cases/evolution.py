@@ -61,6 +61,7 @@ class Evolution(Physics):
     plan: solve.Plan | None = None
     H: Hamiltonian | None = None
     seconds_to_prepare: float = 0.0
+    sought: memory.NoEigenstates = dataclasses.field(default_factory=memory.NoEigenstates)
 
     @classmethod
     def recognizes(cls, document: Document) -> bool:
@@ -101,7 +102,8 @@ class Evolution(Physics):
         options: dict[str, Any] = {"step_check": True, **self.options}
         every = options.pop("checkpoint_every", CHECKPOINT_EVERY)
         checks.non_negative("evolve.checkpoint_every", every)
-        finder = memory.no_eigenstates if estimating else solve.eigenstates
+        self.sought = memory.NoEigenstates()
+        finder = self.sought if estimating else solve.eigenstates
         dtype = runtime.settings().complex_dtype
         started = time.perf_counter()
         try:
@@ -131,6 +133,7 @@ class Evolution(Physics):
         context = plan.context
         beside = segments.bytes_of(context) - segments.bytes_of(context.H)
         running = needs.seconds_of_run(plan, psi)
+        levels = self.sought.needs()  # that observables compare with
         again = plan.checked_with is not None and not context.propagator.any_step
         preparing = self.seconds_to_prepare * (2 if again else 1)
         return self.estimated(
@@ -140,9 +143,12 @@ class Evolution(Physics):
                 "dt": float(context.dt),
                 "records": plan.recorded,
                 "observables": ", ".join(o.name for o in plan.observables),
-                "memory_bytes": max(needs.memory_of_run(plan), (first.memory or 0) + beside),
+                "memory_bytes": max(
+                    needs.memory_of_run(plan),
+                    max(first.memory or 0, levels.memory or 0) + beside,
+                ),
                 "seconds_to_compile": plan.program.seconds_to_compile,
-                "seconds_to_start": preparing + (first.seconds or 0.0),
+                "seconds_to_start": preparing + (first.seconds or 0.0) + (levels.seconds or 0.0),
                 "seconds_to_run": running,
             }
         )

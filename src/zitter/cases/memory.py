@@ -9,7 +9,8 @@ import jax.numpy as jnp
 
 from zitter import checks, runtime, solve
 from zitter.bases.base import Basis
-from zitter.solve.needs import given_bytes, memory_of_run
+from zitter.eigensolvers import recommended
+from zitter.solve.needs import Needs, given_bytes, memory_of_run, of_solver
 
 
 def check_basis(basis: Basis) -> None:
@@ -42,11 +43,27 @@ def available() -> int | None:
     return most if most is None or mesh is None else most // mesh.size
 
 
-def no_eigenstates(H: Any, n: int, solver: Any = None) -> Any:
-    """States of the right shape for a plan that will not be run."""
-    checks.integer("n", n, 1, H.basis.size)
-    runtime.require_memory("n", 8 * n * H.basis.size)
-    return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), runtime.settings().complex_dtype))
+class NoEigenstates:
+    """In place of `eigenstates` for a plan that will not be run: states of the right shape. What
+    was asked for is known afterwards, since a run will spend time on it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, int, Any]] = []
+
+    def __call__(self, H: Any, n: int, solver: Any = None) -> Any:
+        checks.integer("n", n, 1, H.basis.size)
+        runtime.require_memory("n", 8 * n * H.basis.size)
+        self.asked.append((H, n, solver or recommended(H, n)))
+        dtype = runtime.settings().complex_dtype
+        return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), dtype))
+
+    def needs(self) -> Needs:
+        """One search after another; what nobody can tell counts as nothing."""
+        found = [of_solver(*asked) for asked in self.asked]
+        return Needs(
+            max((each.memory or 0 for each in found), default=0),
+            sum(each.seconds or 0.0 for each in found),
+        )
 
 
 def _refuse(needed: int, degree: str) -> None:

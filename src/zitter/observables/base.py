@@ -37,6 +37,11 @@ class Observable(eqx.Module):
     def on_host(self) -> bool:
         return False
 
+    @property
+    def levels(self) -> int:
+        """How many eigenstates of H(t) are found each time it is evaluated."""
+        return 0
+
     def prepare(self, H: Hamiltonian, eigenstates: Callable[..., Any]) -> Observable:
         """Checked and made ready for this Hamiltonian."""
         return self

@@ -96,6 +96,10 @@ class InstantaneousPopulations(Observable):
     def on_host(self) -> bool:
         return True
 
+    @property
+    def levels(self) -> int:
+        return self.n
+
     def prepare(self, H, eigenstates):
         if H.changing and not H.fixed.bounded_below:
             raise Unsupported(

@@ -19,9 +19,10 @@ import scipy.linalg
 
 from zitter import checks, runtime, segments
 from zitter.bases.base import Basis
-from zitter.eigensolvers import Eigensolver
+from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
+from zitter.observables import Observable
 from zitter.solve import course, requests, watching
 from zitter.solve.evolution import Plan
 from zitter.terms import discretize
@@ -46,6 +47,7 @@ def memory_of_run(plan: Plan) -> int:
     program = plan.program
     psi = given_bytes(plan.H.basis, plan.dtype)  # who gives it keeps it
     buffers = program.capacity * program.record
+    finding = [_levels(plan, o).memory or 0 for o in plan.observables if o.levels]
     records = plan.recorded * program.record + _visited(plan)
     least = program.memory - program.state - program.made - buffers
     beginning = plan.begun[1]
@@ -58,7 +60,7 @@ def memory_of_run(plan: Plan) -> int:
         prepared = 0 if method.any_step else segments.bytes_of(method)
         running = max(beginning, program.memory - buffers + psi)
         checking = running + program.state + records + prepared
-    return max(beginning, looping, checking, joining) + _undivided(plan)
+    return max(beginning, looping + max(finding, default=0), checking, joining) + _undivided(plan)
 
 
 def given_bytes(basis: Basis, dtype: Any) -> int:
@@ -103,8 +105,18 @@ def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
             watcher.visit(state, 0)
             tick = time.perf_counter()
             jax.block_until_ready(watcher.visit(state, 0))
-            total += (time.perf_counter() - tick) * (1 + plan.records // o.every)
+            seconds = time.perf_counter() - tick
+            if o.levels:  # for a plan that is not run they are not found
+                seconds += _levels(plan, o).seconds or 0.0
+            total += seconds * (1 + plan.records // o.every)
     return total
+
+
+def _levels(plan: Plan, observable: Observable) -> Needs:
+    """What an observable takes each time for eigenstates of H(t)."""
+    H, n = plan.H, observable.levels
+    frozen = Hamiltonian(H.basis, H.fixed, H.changing).at(plan.context.start)
+    return of_solver(frozen, n, recommended(frozen, n))
 
 
 def _visited(plan: Plan) -> int:
