@@ -128,3 +128,25 @@ def test_dimensions_that_are_none(tmp_path, value):
         file["history"].attrs["DIMENSION_LIST"] = value
     with pytest.raises(zt.InputError, match="file: must be a readable result file"):
         io.read(tmp_path / "a.h5")
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Else a machine that loses its power may leave an empty file under it."""
+    calls = []
+
+    class Told(files.Disk):
+        def write(self, handle, data, offset):
+            calls.append("write")
+            return super().write(handle, data, offset)
+
+        def sync(self, handle):
+            calls.append("sync")
+            super().sync(handle)
+
+        def replace(self, source, target):
+            calls.append("replace")
+            super().replace(source, target)
+
+    monkeypatch.setattr(files, "disk", Told())
+    io.write(tmp_path / "x.h5", io.Dataset({"x": io.Variable(np.arange(3.0), ("x",))}, {}))
+    assert "write" in calls and calls[-2:] == ["sync", "replace"]

@@ -42,6 +42,16 @@ def test_other_kinetic_energies_take_the_same_update():
     np.testing.assert_allclose(fast.apply(psi, jnp.zeros(()), 4), expected, rtol=0, atol=1e-13)
 
 
+def test_all_states_have_to_converge():
+    """The first is found long before the third."""
+    well = zt.Model([zt.Kinetic(order=2), zt.Harmonic(1.0)])
+    H = zt.discretize(well, zt.Grid(48, 0.3))
+    found = zt.eigenstates(H, 3, zt.ImaginaryTime(tol=1e-6))
+    exact = zt.eigenstates(H, 3, zt.Direct())
+    assert np.all(found.residuals < 1.01e-6)
+    np.testing.assert_allclose(found.energies, exact.energies, atol=1e-10)
+
+
 @pytest.mark.slow
 def test_lattice_levels_with_degeneracy():
     """Second-order differences: each axis has levels close to n + 1/2 − h²(2n²+2n+1)/32."""

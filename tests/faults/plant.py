@@ -71,11 +71,10 @@ def pytest(source: Path, tests: tuple[str, ...], longest: float = LONGEST) -> tu
         return True, f"no end within {longest:g} s"
     if done.returncode == 5:
         return True, "no fast test among them"
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
     lines = [x for x in done.stdout.splitlines() if x.startswith("FAILED")]
     if done.returncode and not lines:  # a test that could not begin has found nothing
-        raise RuntimeError(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
+        print(f"pytest could not run {tests}:\n{done.stdout[-2000:]}{done.stderr}")
+        return True, "no test could run"
     return done.returncode == 0, lines[0] if lines else ""
 
 

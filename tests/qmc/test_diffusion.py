@@ -122,9 +122,26 @@ def test_weights_are_those_of_the_local_energies():
         growth = float(np.log(np.mean(np.exp(logs))))
         np.testing.assert_allclose(after.log_weights, logs - growth, rtol=0, atol=1e-13)
         assert record["log_weight"] == pytest.approx(sum(grown) + growth, abs=1e-13)
+        rate = trial - growth / float(record["effective_timestep"])
+        assert record["growth_energy"] == pytest.approx(rate, abs=1e-10)
         grown.append(growth)
         np.testing.assert_allclose(after.past[-len(grown) :], grown, atol=1e-13)
     assert abs(grown[-1]) > 1e-4  # there was something to see
+
+
+def test_walkers_without_weight_are_not_drawn_again():
+    """Three of four weigh nothing: what is drawn are copies of the others."""
+    psi = SlaterJastrow(Trap(frequency=1.0, width=0.95))
+    first = variational.first_state(psi, 64, seeded(0), jnp.float64)
+    state = diffusion.blank_state(first, jnp.asarray(1.5))
+    light = jnp.where(jnp.arange(64) % 4 > 0, -40.0, 0.0)
+    state = eqx.tree_at(lambda s: s.log_weights, state, light)
+    context = diffusion.Context(
+        psi, jnp.asarray(0.02), jnp.asarray(1, jnp.int32), jnp.asarray(False), (), jnp.float64
+    )
+    after, _ = diffusion.step(context, state)
+    assert after.counts.combs == 1
+    assert len(np.unique(np.asarray(after.walkers.r).reshape(64, -1), axis=0)) == 16
 
 
 def test_no_walker_crosses_a_node():

@@ -9,8 +9,6 @@ import jax.numpy as jnp
 from zitter.qmc import Wavefunction
 from zitter.qmc.energies import local_energy
 
-KEY = jax.random.PRNGKey(0)
-
 
 @eqx.filter_jit
 def begin(psi: Wavefunction, r):
@@ -20,7 +18,8 @@ def begin(psi: Wavefunction, r):
 
 @eqx.filter_jit
 def local_energies(psi: Wavefunction, walkers, dtype=jnp.float64):
-    return jax.vmap(lambda walker: local_energy(psi, walker, KEY, dtype))(walkers)
+    key = jax.random.PRNGKey(0)
+    return jax.vmap(lambda walker: local_energy(psi, walker, key, dtype))(walkers)
 
 
 @eqx.filter_jit
