@@ -19,6 +19,7 @@ from zitter.bases.edges import ConvergenceWarning
 from zitter.bases.spinor import implicit
 from zitter.bases.spinor.levels import SpinorLevels, levels_of
 from zitter.linalg.bicgstab import bicgstab
+from zitter.propagators.gauss_collocation import rule_of
 
 RADIAL = zt.RadialBSplines(18, 6, 5.0)
 PULSE = zt.SineSquared(
@@ -231,3 +232,19 @@ def test_many_steps_in_single_precision_are_warned_of():
     H = zt.discretize(zt.Model([zt.Kinetic(order=4), zt.SoftCoulomb()]), zt.Grid(31, 0.5))
     with pytest.warns(ConvergenceWarning, match="in single precision 4000 steps .* lose 1.1e-02"):
         zt.solve.prepare(H, np.complex64, (0.0, 40.0), 0.01, zt.GaussCollocation())
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_the_coefficients_are_gausss(stages):
+    """a_ij is the integral of Lagrange's polynomial j up to node i, by another quadrature."""
+    rule = rule_of(stages)
+    x, w = np.polynomial.legendre.leggauss(8)
+    for i, end in enumerate(rule.nodes):
+        at = 0.5 * end * (x + 1)
+        for j, node in enumerate(rule.nodes):
+            others = np.delete(rule.nodes, j)
+            values = np.prod((at[:, None] - others) / (node - others), axis=1)
+            assert rule.matrix[i, j] == pytest.approx(0.5 * end * w @ values, abs=1e-14)
+    if stages == 2:
+        off = np.sqrt(3) / 6
+        np.testing.assert_allclose(rule.matrix, [[0.25, 0.25 - off], [0.25 + off, 0.25]])
