@@ -92,9 +92,7 @@ def test_a_round_of_conjugate_gradients_holds_a_few_blocks():
     "name",
     [
         "SplitOperator, with states",
-        pytest.param(
-            "LOBPCG", marks=pytest.mark.xfail(reason="0.77: what is missing is not known")
-        ),
+        pytest.param("LOBPCG", marks=pytest.mark.xfail(reason="0.77, not known why")),
     ],
 )
 def test_memory_is_within_a_fifth_of_the_peak(name, tmp_path):
