@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -247,12 +246,12 @@ def compare(name: str, case: str, folder: Path, repeats: int = 2) -> dict[str, A
     return row
 
 
-def settle(folder: Path, put: Callable[[str, str], None]) -> None:
+def settle(folder: Path) -> None:
     """The environment of all runs: programs are kept, and memory that is freed is given back."""
-    put("JAX_COMPILATION_CACHE_DIR", str(folder / "programs"))
-    put("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "programs")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
     # glibc keeps freed arrays of less than 32 MB, as it does not with larger ones.
-    put("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=1048576")
+    os.environ["GLIBC_TUNABLES"] = "glibc.malloc.mmap_threshold=1048576"
 
 
 def main() -> None:
@@ -264,7 +263,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        settle(Path(scratch), os.environ.__setitem__)
+        settle(Path(scratch))
         for name, case in CASES.items():
             if not options.only or any(word in name for word in options.only):
                 rows.append(compare(name, case, Path(scratch)))

@@ -237,8 +237,9 @@ def test_every_program_writes_a_record():
         assert (program.stem in NO_RECORD) != writes, program.stem
 
 
-def test_the_command_leaves_out_where_the_record_goes():
+def test_the_command_leaves_out_the_files_that_it_writes():
     line = [str(BENCHMARKS / "sweep.py"), "--paper", "--json", "x.json", "--rounds", "2"]
+    line += ["--figure=y.png"]
     assert records.command(line) == "python benchmarks/sweep.py --paper --rounds 2"
 
 

@@ -88,13 +88,7 @@ def test_a_round_of_conjugate_gradients_holds_a_few_blocks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "SplitOperator, with states",
-        pytest.param("LOBPCG", marks=pytest.mark.xfail(reason="0.77, not known why")),
-    ],
-)
+@pytest.mark.parametrize("name", ["SplitOperator, with states", "LOBPCG"])
 def test_memory_is_within_a_fifth_of_the_peak(name, tmp_path):
     """In a process of its own: the peak of a child counts what its parent had when it was made."""
     program = [sys.executable, str(BENCHMARKS / "estimates.py"), "--only", name]

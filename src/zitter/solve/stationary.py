@@ -68,6 +68,7 @@ def eigenstates(
         keeper = Checkpoint(folder, every, _mark(H, n, solver))
         given: Any = {"rounds": Rounds(keeper, resume)}
         energies, states, info = solver.solve(spread, n, **given)
+        del given  # the last round is there, with all of its vectors, as long as its keeper is
     residuals = residual_norms(spread, energies, states)
     states = spread.basis.join(states)
     if not np.iscomplexobj(energies):  # decaying states have residuals, but no bounds

@@ -87,12 +87,10 @@ class Channels:
         n = self.radial.n
         count = n if count is None else checks.integer("count", count, 1, n)
         overlap = host_dense(self.radial.overlap)
-        found = {
-            key: _lowest_of(self.bands[rows[0]], overlap, count)
-            for key, rows in self._alike().items()
-        }
-        each = [found[bands.tobytes()] for bands in self.bands]
-        energies, states = zip(*each, strict=True)
+        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for rows in self._alike():
+            found |= dict.fromkeys(rows, _lowest_of(self.bands[rows[0]], overlap, count))
+        energies, states = zip(*(found[row] for row in sorted(found)), strict=True)
         return np.stack(energies), np.stack(states)
 
     def lowest(self, n: int) -> tuple[np.ndarray, Any]:
@@ -105,7 +103,7 @@ class Channels:
         energies = np.full((len(self.bands), count), np.inf)
         vectors: dict[int, np.ndarray] = {}
         overlap = host_dense(self.radial.overlap)
-        for rows in self._alike().values():
+        for rows in self._alike():
             highest = np.sort(energies, axis=None)[min(n, energies.size) - 1]
             if self._all_above(rows[0], highest):
                 continue
@@ -113,12 +111,12 @@ class Channels:
             vectors |= dict.fromkeys(rows, states)
         return self._selected(energies, vectors, np.argsort(energies, axis=None)[:n])
 
-    def _alike(self) -> dict[bytes, list[int]]:
-        """Channels that share their matrix, since they differ in m only."""
+    def _alike(self) -> list[list[int]]:
+        """Channels by their matrix, which those share that differ in m only."""
         found: dict[bytes, list[int]] = {}
         for row, bands in enumerate(self.bands):
             found.setdefault(bands.tobytes(), []).append(row)
-        return found
+        return list(found.values())
 
     def _all_above(self, row: int, energy: float) -> bool:
         """Whether all states of a channel lie above an energy, and not just within rounding."""
