@@ -36,7 +36,7 @@ class Size:
     noise: float  # hartree per cell, three times the largest error bar that is let pass: a choice
 
 
-SMALL = Size((1, 1, 2), (3, 1, 1), 32, 40, 0.1)
+SMALL = Size((1, 1, 2), (3, 1, 1), 128, 40, 0.06)
 FULL = Size((2, 2, 2), (9, 9, 1), 256, 200, 7.5e-3)
 
 
