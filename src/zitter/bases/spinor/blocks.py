@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 
 from zitter.bases.spinor.kinetic_balance import allowed, held, masked, polynomial
-from zitter.linalg.bands import banded_product
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ class SpinorBlocks(Operator):
         return masked(polynomial(self.coefficients, kappas), mask)
 
     def apply(self, psi: jax.Array) -> jax.Array:
-        grouped = self.basis.by_kappa(psi)
-        return self.basis.packed(banded_product(self.bands()[:, None], grouped))
+        return self.basis.product(self.bands(), psi)
 
     def divided(self, layout: Layout) -> Operator:
         from zitter.bases.spinor.divided import DividedBlocks
