@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 ROUNDING = 1e-14  # of the energy: Newton's method stops there
+NOISE = 1e-9  # … or where steps below this no longer shrink
 STEPS = 60
 
 
@@ -61,7 +62,7 @@ class Pair:
 
     def level(self, i: int, j: int, guess: float = 0.0) -> Level:
         """The root by Newton's method, kept between the bounds it has met."""
-        low, high, energy = -np.inf, np.inf, guess
+        low, high, energy, before = -np.inf, np.inf, guess, np.inf
         x = y = np.empty(0)
         for _ in range(STEPS):
             value, x, y = self.at(energy, i, j)
@@ -69,10 +70,12 @@ class Pair:
             new = energy + value / float(x**2 @ self.p + y**2 @ self.q)
             if not low <= new <= high:
                 new = 0.5 * (low + high)
-            done = abs(new - energy) <= ROUNDING * max(1.0, abs(energy))
+            change = abs(new - energy) / max(1.0, abs(energy))
             energy = new
-            if done:
+            # Large matrices leave more than rounding: a small change that does not shrink is theirs.
+            if change <= ROUNDING or before <= change <= NOISE:
                 break
+            before = change
         # Rayleigh's quotient is free of what rounding far out does to an eigenvalue.
         top = x @ self.xi @ x + y @ self.eta @ y
         return Level(float(top / (x**2 @ self.p + y**2 @ self.q)), (i, j), x, y)
@@ -84,6 +87,8 @@ class Pair:
         while heap and len(found) < n:
             energy, (i, j), level = heapq.heappop(heap)
             found.append(level)
+            if len(found) == n:
+                break
             for label in ((i + 1, j), (i, j + 1)):
                 if label not in seen and label[0] < len(self.p) and label[1] < len(self.q):
                     seen.add(label)
