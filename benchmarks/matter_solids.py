@@ -31,7 +31,8 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for cells in options.cells:
         n, m = map(int, cells.split("x"))
-        size = dataclasses.replace(matter_solids.FULL, nitride=(n, m, 1), walkers=options.walkers)
+        walkers = (options.walkers, options.walkers)
+        size = dataclasses.replace(matter_solids.FULL, nitride=(n, m, 1), walkers=walkers)
         times = matter_solids.sweep_times(ORBITALS / "bn.chk", size)
         electrons = int(times.pop("electrons"))
         each = {f"ms, {part}": 1e3 * s / options.walkers for part, s in times.items()}

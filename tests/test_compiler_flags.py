@@ -70,6 +70,41 @@ def test_what_comes_too_late_names_the_flag(devices, what):
     assert after == "none"  # it would tell of an order that is not kept
 
 
+def test_an_order_that_the_user_has_chosen_is_warned_of():
+    flags = ONE_ORDER.replace("false", "true")
+    warned, after, _ = configured("", {"space": 1}, flags)
+    assert "never end" in warned and after == flags
+
+
+@pytest.mark.multiprocess
+def test_a_compiler_that_does_not_know_the_flag_is_not_given_it():
+    before = "from zitter import compiler_flags as c; c.SURE = (); c.known = lambda flags: False"
+    warned, after, _ = configured(before, {"space": 1})
+    assert "does not know" in warned and "zt.configure" not in warned and after == "none"
+
+
+FIRST = """
+    import numpy as np
+    import zitter as zt
+    {before}
+    pulse = zt.SineSquared(amplitude=0.05, frequency=0.5, cycles=4)
+    zt.Populations(states=np.eye(3))
+    print(zt.FreeForm.near(pulse, band=(0.2, 0.8)).coefficients.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_numbers_are_those_of_double_precision_whatever_comes_first():
+    said = []
+    for before in ("", "zt.configure()"):
+        program = [sys.executable, "-W", "error", "-c"]
+        program.append(textwrap.dedent(FIRST.format(before=before)))
+        done = subprocess.run(program, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1]
+
+
 STEPS = """
     import zitter as zt
 

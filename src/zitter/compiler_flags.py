@@ -10,6 +10,7 @@ may come in another order on each: in a few of many runs they are mixed up, numb
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import subprocess
@@ -23,7 +24,8 @@ import jax
 from zitter.keywords import caller
 
 VARIABLE = "XLA_FLAGS"
-ONE_ORDER = "--" + "xla_cpu_enable_concurrency_optimized_scheduler=false"
+SCHEDULER = "--" + "xla_cpu_enable_concurrency_optimized_scheduler"
+ONE_ORDER = f"{SCHEDULER}=false"
 SURE = ("0.10.", "0.11.")  # versions of jaxlib that take it; others are asked, which takes seconds
 
 
@@ -41,26 +43,37 @@ def added(flags: str, environment: Mapping[str, str] = os.environ) -> str:
 
 def keep_one_order() -> None:
     """Before the first device is met: programs for CPUs in one order."""
-    if ONE_ORDER in os.environ.get(VARIABLE, "") or _devices_are_met():
-        return
-    if importlib.metadata.version("jaxlib").startswith(SURE) or known(ONE_ORDER):
+    if SCHEDULER not in os.environ.get(VARIABLE, "") and not _devices_are_met() and _is_taken():
         os.environ[VARIABLE] = added(ONE_ORDER)
 
 
 def warn_of_any_order(devices: list[Any]) -> None:
-    """Where this process works on CPU devices, and the flag came too late."""
+    """Where this process works on CPU devices, and the flag came too late or is set otherwise."""
     own = [d for d in devices if d.process_index == jax.process_index()]
-    if own and own[0].platform == "cpu" and ONE_ORDER not in os.environ.get(VARIABLE, ""):
+    if own and own[0].platform == "cpu" and not _is_kept():
         what = (
             f"{len(own)} CPU devices of one process may mix up what they send to one another"
             if len(own) > 1
             else "programs for the CPU may wait for themselves, and never end"
         )
-        warnings.warn(
-            f"{what}, unless {VARIABLE} contains {ONE_ORDER}; zt.configure sets it where it is "
-            "called before anything else has used JAX",
-            stacklevel=caller(),
+        mend = (
+            f"unless {VARIABLE} contains {ONE_ORDER}; zt.configure sets it where it is called "
+            "before anything else has used JAX"
+            if _is_taken()
+            else f"since this jaxlib does not know {ONE_ORDER}"
         )
+        warnings.warn(f"{what}, {mend}", stacklevel=caller())
+
+
+@functools.cache
+def _is_taken() -> bool:
+    return importlib.metadata.version("jaxlib").startswith(SURE) or known(ONE_ORDER)
+
+
+def _is_kept() -> bool:
+    """Of a flag that is there twice the last one counts."""
+    given = [flag for flag in os.environ.get(VARIABLE, "").split() if flag.startswith(SCHEDULER)]
+    return given[-1:] == [ONE_ORDER]
 
 
 def _number_of_cpus() -> int:

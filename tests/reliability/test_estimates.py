@@ -12,6 +12,8 @@ import pytest
 
 import zitter as zt
 from zitter import cli, segments
+from zitter.qmc.optimizers import tables
+from zitter.qmc.optimizers.source import Source
 from zitter.solve import evolution, needs
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -116,3 +118,84 @@ def test_time_is_that_of_weak_and_of_strong_light(light, monkeypatch):
     psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
     assert plan.seconds(psi) == (6.0 if light else 1.0)
     assert begun_at == ([0, 10] if light else [0])
+
+
+LEVELS = """
+[basis]
+type = "Grid"
+shape = [{points}, {points}]
+spacing = 0.4
+[model]
+terms = ["Kinetic", "SoftCoulomb"]
+[initial]
+type = "WavePacket"
+width = [1.0, 1.0]
+[evolve]
+t = [0, 0.4]
+dt = 0.1
+save_every = 2
+propagator = "SplitOperator"
+observables = [{{ type = "InstantaneousPopulations", n = 2 }}]
+"""
+
+
+@pytest.mark.parametrize("points", [30, 100])
+def test_searches_of_levels_count_in_every_record(points, tmp_path, capsys, monkeypatch):
+    """Also where the search is too large to be tried: then a coarser grid tells its rounds."""
+    asked = []
+
+    def searched(H, n, solver, checked=False):
+        asked.append(H.model)
+        return needs.Needs(1, 1000.0)
+
+    monkeypatch.setattr(needs, "of_solver", searched)
+    case = tmp_path / "case.toml"
+    case.write_text(LEVELS.format(points=points), encoding="utf-8")
+    assert cli.status(["run", str(case), "--dry-run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    # Three records, and two searches of the check with twice the step; none before the run.
+    assert 5000 < facts["seconds_to_run"] < 5100 and facts["seconds_to_start"] < 100
+    assert len(asked) == 1 and asked[0] is not None
+
+
+def test_derivatives_of_an_optimization_count():
+    psi = zt.qmc.SlaterJastrow(zt.qmc.ElectronGas(14, 1.0), (zt.qmc.U(order=2),))
+    source = Source(psi, 64, 4, 1, 0, False)
+    found = source.sampled(psi, 1, "estimating")
+    # Of 256 samples at once: several numbers of each pair.
+    least = 3 * 8 * 256 * 14**2
+    assert least < tables.memory_of_piece(psi, found.draws) < 100 * least
+
+
+SCALED = """
+[basis]
+type = "SphericalBasis"
+lmax = 1
+[basis.radial]
+type = "RadialBSplines"
+n = 40
+degree = 5
+rmax = 40
+scaling = { type = "ExteriorScaling", radius = 20, angle = 0.4 }
+[model]
+terms = ["Kinetic", { type = "Coulomb", Z = 1 }]
+[initial]
+state = 0
+solver = { type = "Resonances", near = -0.5 }
+[evolve]
+t = [0, 0.2]
+dt = 0.1
+"""
+
+
+@pytest.mark.parametrize("observable", ["Populations", "InstantaneousPopulations"])
+def test_dry_runs_refuse_levels_that_a_run_would_refuse(observable, tmp_path, capsys):
+    case = tmp_path / "case.toml"
+    case.write_text(
+        SCALED + f'observables = [{{ type = "{observable}", n = 3 }}]\n', encoding="utf-8"
+    )
+    said = []
+    for options in (["--dry-run"], ["--out", str(tmp_path / "out")]):
+        assert cli.status(["run", str(case), *options]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] and "Hermitian" in said[0]

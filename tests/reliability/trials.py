@@ -208,5 +208,6 @@ def uncompiled() -> Iterator[None]:
         patch.setattr(sizes, "needs", lambda *_: nothing)
         patch.setattr(optimizing, "needs", lambda *_: (1, 0.0, 0.0))
         patch.setattr(solve_needs, "of_solver", lambda *_: solve_needs.Needs(1, 0.0))
+        patch.setattr(solve_needs, "memory_of_solver", lambda *_: 1)
         patch.setattr(initial, "of_solver", lambda *_: solve_needs.Needs(1, 0.0))
         yield

@@ -132,8 +132,8 @@ class Evolution(Physics):
             memory.check_plan(self.basis, plan, always=True)
         context = plan.context
         beside = segments.bytes_of(context) - segments.bytes_of(context.H)
+        levels = self.sought.needs()  # that observables compare with: those asked for so far
         running = needs.seconds_of_run(plan, psi)
-        levels = self.sought.needs()  # that observables compare with
         again = plan.checked_with is not None and not context.propagator.any_step
         preparing = self.seconds_to_prepare * (2 if again else 1)
         return self.estimated(

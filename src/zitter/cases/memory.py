@@ -53,7 +53,9 @@ class NoEigenstates:
     def __call__(self, H: Any, n: int, solver: Any = None) -> Any:
         checks.integer("n", n, 1, H.basis.size)
         runtime.require_memory("n", 8 * n * H.basis.size)
-        self.asked.append((H, n, solver or recommended(H, n)))
+        solver = solver or recommended(H, n)
+        solver.check(H, n)
+        self.asked.append((H, n, solver))
         dtype = runtime.settings().complex_dtype
         return SimpleNamespace(states=jnp.zeros((n, *H.basis.shape), dtype))
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zitter import checks, units
+from zitter import checks, runtime, units
 from zitter.fields import polarization as directions
 from zitter.fields.base import Field, held, shown
 from zitter.fields.fluence import fluence
@@ -85,6 +85,7 @@ class FreeForm(Field):
         count = usual if terms is None else checks.integer("terms", terms, 1)
         given = {"band": (low, high), "duration": end}
         times = np.linspace(0.0, end, max(512, int(8 * end * high)))
+        runtime.settings()  # before JAX is used: double precision, and the flags of its compiler
         unit = cls(np.zeros((2, count)), **given)
         columns = np.asarray(unit._functions(jnp.asarray(times))).reshape(2 * count, -1).T
         wanted = [np.asarray(pulse.vector_potential_xyz(times)) @ axis for axis in _axes(pulse)]

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable, require
 from zitter.results.stationary import Eigenstates
@@ -26,6 +26,7 @@ def _several(states: Any) -> jax.Array:
     if isinstance(states, Eigenstates):
         fault = "an Eigenstates: take its .states"
     elif not isinstance(states, str | dict):
+        runtime.settings()  # before JAX is used: double precision, and the flags of its compiler
         try:
             return jnp.asarray(states)
         except (TypeError, ValueError):
@@ -105,6 +106,11 @@ class InstantaneousPopulations(Observable):
             raise Unsupported(
                 "InstantaneousPopulations needs lowest states of H(t), but positrons lie below all "
                 "electrons; use Populations"
+            )
+        if H.basis.complex_scaled or not H.fixed.hermitian:
+            raise Unsupported(
+                "InstantaneousPopulations needs a Hermitian H(t), which neither exterior scaling "
+                "nor a complex potential leaves"
             )
         checks.integer("n", self.n, 1, H.basis.size)
         ready = InstantaneousPopulations(self.n, self.every)

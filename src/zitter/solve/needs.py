@@ -47,7 +47,7 @@ def memory_of_run(plan: Plan) -> int:
     program = plan.program
     psi = given_bytes(plan.H.basis, plan.dtype)  # who gives it keeps it
     buffers = program.capacity * program.record
-    finding = [_levels(plan, o).memory or 0 for o in plan.observables if o.levels]
+    finding = [memory_of_solver(*_levels(plan, o)) or 0 for o in plan.observables if o.levels]
     records = plan.recorded * program.record + _visited(plan)
     least = program.memory - program.state - program.made - buffers
     beginning = plan.begun[1]
@@ -107,16 +107,22 @@ def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
             jax.block_until_ready(watcher.visit(state, 0))
             seconds = time.perf_counter() - tick
             if o.levels:  # for a plan that is not run they are not found
-                seconds += _levels(plan, o).seconds or 0.0
-            total += seconds * (1 + plan.records // o.every)
+                seconds += of_solver(*_levels(plan, o)).seconds or 0.0
+            # The check of the step measures twice more, at the end.
+            total += seconds * (1 + plan.records // o.every + 2 * (plan.checked_with is not None))
     return total
 
 
-def _levels(plan: Plan, observable: Observable) -> Needs:
-    """What an observable takes each time for eigenstates of H(t)."""
-    H, n = plan.H, observable.levels
-    frozen = Hamiltonian(H.basis, H.fixed, H.changing).at(plan.context.start)
-    return of_solver(frozen, n, recommended(frozen, n))
+def _levels(plan: Plan, observable: Observable) -> tuple[Hamiltonian, int, Eigensolver]:
+    """The search for eigenstates of H(t) that an observable makes each time."""
+    n = observable.levels
+    frozen = _without_ends(plan.H).at(plan.context.start)
+    return frozen, n, recommended(frozen, n)
+
+
+def _without_ends(H: Hamiltonian) -> Hamiltonian:
+    """H without absorber and mask."""
+    return Hamiltonian(H.basis, H.fixed, H.changing, origin=H.origin.then(_without_ends))
 
 
 def _visited(plan: Plan) -> int:
@@ -131,15 +137,24 @@ def _visited(plan: Plan) -> int:
 
 def of_solver(H: Hamiltonian, n: int, solver: Eigensolver, checked: bool = False) -> Needs:
     """`checked`: with the poorer bases that tell what the basis costs."""
-    if runtime.settings().mesh is not None and solver.divides:
-        return Needs(None, None)  # its rounds are not counted in parts
-    memory = solver.memory(H, n)
+    if _is_cut(solver):
+        return Needs(None, None)
+    memory = memory_of_solver(H, n, solver)
     seconds = _seconds_of_solver(H, n, solver)
     if seconds is not None and checked:
         seconds *= 1 + sum(
             other.size / H.basis.size for kind in _poorer(H).values() for other in kind
         )
     return Needs(memory, seconds)
+
+
+def memory_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:
+    return None if _is_cut(solver) else solver.memory(H, n)
+
+
+def _is_cut(solver: Eigensolver) -> bool:
+    """On a mesh rounds are not counted in parts."""
+    return runtime.settings().mesh is not None and solver.divides
 
 
 def _poorer(H: Hamiltonian) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Pair:
                 new = 0.5 * (low + high)
             change = abs(new - energy) / max(1.0, abs(energy))
             energy = new
-            # Large matrices leave more than rounding: a small change that does not shrink is theirs.
+            # Large matrices leave more than rounding: small changes that do not shrink are theirs.
             if change <= ROUNDING or before <= change <= NOISE:
                 break
             before = change
@@ -84,7 +84,7 @@ class Pair:
         """The n lowest levels: a level is looked at once those below it in i and j are known."""
         first = self.level(0, 0)
         heap, seen, found = [(first.energy, (0, 0), first)], {(0, 0)}, []
-        while heap and len(found) < n:
+        while heap:
             energy, (i, j), level = heapq.heappop(heap)
             found.append(level)
             if len(found) == n:

@@ -17,7 +17,7 @@ from zitter.qmc.optimizers.base import Method
 from zitter.qmc.optimizers.judging import chosen_step
 from zitter.qmc.optimizers.optimization import MOST_TIMES
 from zitter.qmc.optimizers.source import Source, step
-from zitter.qmc.optimizers.tables import tabulate
+from zitter.qmc.optimizers.tables import memory_of_piece, tabulate
 from zitter.qmc.wavefunction import Wavefunction
 
 CALM = 4  # iterations before steps gain too little for the samples that there are
@@ -39,10 +39,10 @@ def needs(
     joined = (2 * most if most > 1 else 1) * samples
     devices = 1 if (mesh := runtime.settings().mesh) is None else mesh.size
     slopes = most * 2 * 8 * walkers * draws * psi.parameters.size // devices
-    apart = program.memory - 2 * samples
-    memory = max(program.memory + (most - 1) * samples, apart + joined + slopes)
     sampling = _second(lambda: source.sampled(psi, 1, "estimating"))
     now = source.sampled(psi, 1, "estimating")
+    apart = max(program.memory - 2 * samples, program.state + memory_of_piece(psi, now.draws))
+    memory = max(program.memory + (most - 1) * samples, apart + joined + slopes)
     judging = _second(lambda: chosen_step(now, method, tabulate(psi, now.draws)))
     times = grown(method)
     settling = 16 / (8 + draws) * sampling

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import runtime
+from zitter import runtime, segments
 from zitter.qmc import spread
 from zitter.qmc.energies.local import energy_parts
 from zitter.qmc.wavefunction import Wavefunction
@@ -137,6 +137,13 @@ def tabulate(psi: Wavefunction, draws: Draws) -> Table:
     count = len(draws.chosen)
     energy = _on_host([piece[0] for piece in pieces], numbers, count)
     return Table([Slopes(*piece[1:]) for piece in pieces], numbers, energy, np.arange(count))
+
+
+def memory_of_piece(psi: Wavefunction, draws: Draws) -> int:
+    """Bytes on each device while the derivatives of one piece of the samples are taken."""
+    places, _ = _arranged(draws)
+    piece = jax.eval_shape(_taken, draws.data, spread.placed(places[0], False))
+    return segments.memory_to_call(_derivatives, psi, jnp.asarray(psi.parameters), piece)
 
 
 def _at_once(psi: Wavefunction) -> int:
