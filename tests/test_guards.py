@@ -197,6 +197,21 @@ def test_the_own_estimate_of_a_method_is_heard_where_nobody_checks():
         zt.evolve(H, packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3))
 
 
+def test_the_own_estimate_of_a_method_is_heard_where_two_wrong_runs_agree():
+    """Steps and those twice as long may lie near to each other, and far from the truth."""
+    H = hamiltonian(zt.Harmonic(1.0))
+    with pytest.warns(AccuracyWarning, match="is off by"):
+        arguments = H, packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3)
+        sol = zt.evolve(*arguments, step_check=True)
+    assert sol.info["step_error"] >= sol.info["error_estimate"] > 0.05
+
+
+def test_a_run_of_one_step_says_that_its_error_is_not_known():
+    H = hamiltonian(zt.Harmonic(1.0))
+    with pytest.warns(AccuracyWarning, match="is not known: it could not be checked .* one step"):
+        zt.evolve(H, packet(1.0, 0.0), (0.0, 0.1), 0.1, step_check=True)
+
+
 def test_samples_divide_the_steps_evenly():
     for steps in (1, 7, 16, 97, 100, 4096):
         assert steps % stride(steps) == 0 and stride(steps) <= 16

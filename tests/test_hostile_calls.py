@@ -128,6 +128,9 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.Grid((8, 8), [0.1, 0.1, 0.1]), "spacing: must have 1 or 2 values, one for "),
         (lambda H: zt.Grid(8, [0.1, 0.1]), "spacing: must have 1 value, but has 2"),
         (lambda H: zt.Grid(8, 1e-200), "spacing: must be at least 1e-30, but is 1e-200"),
+        (lambda H: zt.Grid(8, 1e200), "spacing: must be at most 1e.30, but is 1e200"),
+        (lambda H: zt.Harmonic([]), r"frequency: must be a number or one .*, but is \[\]"),
+        (lambda H: zt.eigenstates(H).save("."), 'path: must name a file, but "." is a folder'),
         (
             lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, resume=True),
             "resume: must go with the checkpoint to resume, but checkpoint is None",

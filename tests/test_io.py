@@ -150,3 +150,15 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "disk", Told())
     io.write(tmp_path / "x.h5", io.Dataset({"x": io.Variable(np.arange(3.0), ("x",))}, {}))
     assert "write" in calls and calls[-2:] == ["sync", "replace"]
+
+
+def test_a_file_that_ends_inside_its_checksum_is_damaged(tmp_path):
+    io.write(tmp_path / "a.h5", dataset())
+    contents = (tmp_path / "a.h5").read_bytes()
+    trailer = 48
+    for cut in range(1, trailer - 7):  # of fewer bytes of the mark nobody knows what they are
+        (tmp_path / "b.h5").write_bytes(contents[:-cut])
+        with pytest.raises(files.Damaged, match="is damaged"):
+            files.verify(tmp_path / "b.h5")
+    (tmp_path / "b.h5").write_bytes(contents[:-trailer])
+    files.verify(tmp_path / "b.h5")  # as files without a checksum are

@@ -9,6 +9,7 @@ import pytest
 
 import zitter as zt
 from command_line import zitter
+from zitter.solve.guards import AccuracyWarning
 
 CASE = """
 [basis]
@@ -32,7 +33,8 @@ def test_in_python():
     psi = zt.eigenstates(H, 1).states[0]
     known = zt.evolve(H, psi, (0, 2), 0.05, zt.Taylor(order=4), step_check=True)
     assert "step_error" in known.info and "step_check" not in known.info
-    unknown = zt.evolve(H, psi, (0, 2), 0.1, zt.Taylor(order=4), step_check=True)
+    with pytest.warns(AccuracyWarning, match=f"is not known: it {SENTENCE}"):
+        unknown = zt.evolve(H, psi, (0, 2), 0.1, zt.Taylor(order=4), step_check=True)
     assert unknown.info["step_check"].startswith(SENTENCE)
     assert "step_error" not in unknown.info
 

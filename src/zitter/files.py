@@ -130,6 +130,8 @@ def whole(
     What had that name is kept as `before`, if given.
     """
     path = Path(path)
+    if path.is_dir():
+        raise checks.InputError("path", f'must name a file, but "{path}" is a folder')
     writer = f"{socket.gethostname()[:64]}@{os.getpid()}"
     temporary = path.parent / f".{path.name[:64]}@{writer}@{secrets.token_hex(6)}.tmp"
     try:
@@ -226,20 +228,28 @@ def verify(path: str | os.PathLike[str]) -> None:
             raise checks.InputError("file", f'must be a file, but "{path}" is none')
         with open(path, "rb") as file:
             end = file.seek(0, os.SEEK_END)
-            if end < _TRAILER.size:
-                return
-            file.seek(end - _TRAILER.size)
-            mark, length, digest = _TRAILER.unpack(file.read(_TRAILER.size))
-            if mark != _MARK:
-                return
-            file.seek(0)
-            whole = length == end - _TRAILER.size and _digest(file.fileno(), length) == digest
+            file.seek(max(end - _TRAILER.size, 0))
+            tail = file.read(_TRAILER.size)
+            if tail.startswith(_MARK) and len(tail) == _TRAILER.size:
+                _, length, digest = _TRAILER.unpack(tail)
+                whole = length == end - _TRAILER.size and _digest(file.fileno(), length) == digest
+            else:
+                whole = not _is_cut(tail, end)
     except OSError as error:
         what = error.strerror or str(error)
         raise checks.InputError("file", f'must be readable, but "{path}" is not: {what}') from None
     if not whole:
         raise Damaged("file", f'must be as it was written, but "{path}" is damaged: its checksum '
                       "is another one")  # fmt: skip
+
+
+def _is_cut(tail: bytes, end: int) -> bool:
+    """Whether a file ends inside its trailer: with the mark and, as far as it goes, its place."""
+    place = tail.rfind(_MARK)
+    if place < 0:
+        return False
+    length = struct.pack("<Q", end - len(tail) + place)
+    return tail[place + len(_MARK) :][: len(length)] == length[: len(tail) - place - len(_MARK)]
 
 
 def has_checksum(path: str | os.PathLike[str]) -> bool:

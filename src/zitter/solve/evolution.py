@@ -310,7 +310,10 @@ class Plan:
         share = 1 / (ratio ** self.checked_with.convergence_order(self.H) - 1)
         basis, pair = self.context.H.basis, (twice.final, solution.final)
         distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))
-        solution.info |= {"step_error": share * distance, "step_error_share": share}
+        # Steps far too long may agree in what is wrong with those twice as long.
+        own = float(solution.info.get("error_estimate", 0.0))
+        error = max(share * distance, own if own > self.step_limit else 0.0)
+        solution.info |= {"step_error": error, "step_error_share": share}
         solution.twice = runtime.to_host(twice.final)
         solution.step_errors = {
             name: share * np.abs(data[-1] - solution.observables[name][-1])

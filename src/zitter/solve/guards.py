@@ -132,20 +132,28 @@ def warn_of_steps(
     dt: float,
     order: int,
 ) -> None:
-    """Of the worst error by the step size; where nobody checked, of the propagator's own estimate.
+    """Of the worst error by the step size, of the propagator's own estimate, and of runs that could
+    not be checked.
 
-    `norms` are the largest of each run, of which errors are judged as parts, as those of the
-    propagators are; `order` is p where the error falls as Δtᵖ.
+    Where steps are far too long, runs with one and two of them may agree in what is wrong: the
+    propagator's own estimate counts beside them. `norms` are the largest of each run, of which
+    errors are judged as parts, as those of the propagators are; `order` is p where the error falls
+    as Δtᵖ.
     """
     pairs = zip(infos, norms, strict=True)
     checked = max((info.get("step_error", 0.0) / norm for info, norm in pairs), default=0.0)
-    own = [info.get("error_estimate", 0.0) for info in infos if "step_error" not in info]
+    own = [info.get("error_estimate", 0.0) for info in infos]
+    unknown = [info["step_check"] for info in infos if "step_check" in info]
     if checked > limit:
         advice = f"take dt = {dt * (limit / checked) ** (1 / order):.2g} or less"
         text = f"the final state is off by {checked:.1e} of its norm by the step size"
     elif max(own, default=0.0) > limit:
         advice = "take a smaller dt or a higher order"
         text = f"errors of the steps add up to {max(own):.1e} of the state"
+    elif unknown:
+        text = f"the error by the step size is not known: it {unknown[0]}"
+        warnings.warn(text, AccuracyWarning, stacklevel=caller())
+        return
     else:
         return
     warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=caller())

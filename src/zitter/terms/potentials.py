@@ -75,6 +75,8 @@ class Harmonic(OneBody):
         single = np.ndim(frequency) == 0
         listed = [frequency] if single else frequency
         values = [checks.positive("frequency", f, "energy") for f in listed]  # type: ignore
+        if not values:
+            raise checks.InputError("frequency", "must be a number or one for each axis, but is []")
         self.frequency = values[0] if single else _stacked(values)
         self.mass = checks.positive("mass", mass, "mass")
         self.center = checks.array("center", center)

@@ -34,7 +34,8 @@ from zitter.linalg.slabs import Slabs
 from zitter.linalg.sums import part_of_kind
 
 Boundary = Literal["zero", "periodic"]
-SMALLEST = 1e-30  # bohr: of smaller spacings the inverse square or the volume may be no number
+# Bohr: of other spacings the square, its inverse or the volume may be no number.
+SMALLEST, LARGEST = 1e-30, 1e30
 STATE = 8  # bytes of an amplitude in single precision, the least that a run holds of each
 
 
@@ -67,6 +68,9 @@ class Grid(Basis):
         if min(self.spacing) < SMALLEST:
             least = checks.as_given(min(self.spacing))
             raise checks.InputError("spacing", f"must be at least {SMALLEST:g}, but is {least}")
+        if max(self.spacing) > LARGEST:
+            most = checks.as_given(max(self.spacing))
+            raise checks.InputError("spacing", f"must be at most {LARGEST:g}, but is {most}")
         self.center = _per_axis("center", center, ndim, checks.scalar)
         self.boundary = checks.choice("boundary", boundary, ("zero", "periodic"))
         self.particles = checks.integer("particles", particles, 1)
