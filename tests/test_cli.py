@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -412,9 +413,11 @@ def undisturbed(tmp_path_factory) -> Path:
 def test_a_stopped_run_resumes_to_the_same_bits(case, tmp_path, undisturbed, capsys, how):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "zitter", "run", str(case), "--out", str(out), "-q", *STOPPED]
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # not in a background
     child = subprocess.Popen(
         [*command, "--checkpoint-every", "0.1"],
         stderr=subprocess.PIPE, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"},
+        preexec_fn=heard,
     )  # fmt: skip
     state = out / "checkpoint" / "state.h5"
     deadline = time.monotonic() + 120
