@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import pytest
 
 import zitter as zt
-from zitter import cli, segments
+from zitter import cli, segments, together
 from zitter.qmc.optimizers import tables
 from zitter.qmc.optimizers.source import Source
-from zitter.solve import evolution, needs
+from zitter.solve import evolution, guards, needs, trials
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -118,6 +118,43 @@ def test_time_is_that_of_weak_and_of_strong_light(light, monkeypatch):
     psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
     assert plan.seconds(psi) == (6.0 if light else 1.0)
     assert begun_at == ([0, 10] if light else [0])
+
+
+@pytest.mark.parametrize("save_every", [10**14, 400])
+def test_no_interval_is_tried_as_a_whole_where_that_is_long(save_every, monkeypatch):
+    """Records far apart would make the trial as long as the run, several times."""
+    tried, compiled = [], []
+
+    def seconds(self, context, state, steps):
+        tried.append((getattr(context, "common", context).save_every, steps))
+        return float(steps)
+
+    def counted(*given, compile=segments.compiled):
+        compiled.append(given)
+        return compile(*given)
+
+    monkeypatch.setattr(segments.Program, "seconds", seconds)
+    monkeypatch.setattr(segments, "compiled", counted)
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(255, 0.3))
+    options = {"observables": (zt.Norm(),), "save_every": save_every}
+    plan = evolution.prepare(H, complex, (0.0, 4400.0), 0.01, zt.SplitOperator(), **options)
+    psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
+    plan.seconds(psi)
+    together.estimate([plan, plan], [psi, psi])
+    for every, intervals in tried:
+        assert every <= 2000 and every * intervals == pytest.approx(440_000)
+    # Memory is that of the run: its program is there as well, and the only one where it can be.
+    assert plan.program.record == 8
+    assert len(compiled) == (2 if save_every == 400 else 4)
+
+
+def test_steps_that_are_tried_are_watched_as_often_as_in_the_run():
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(255, 0.3))
+    for save_every, stride in ((440_000, 16), (99_991, 1), (99_990, 15)):
+        plan = evolution.prepare(
+            H, complex, (0.0, 4400.0), 0.01, zt.SplitOperator(), save_every=save_every
+        )
+        assert guards.stride(save_every) == guards.stride(trials.interval(plan.context)) == stride
 
 
 LEVELS = """
