@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import pytest
 
 import zitter as zt
-from zitter import cli, segments, together
+from zitter import cli, runtime, segments, together
 from zitter.qmc.optimizers import tables
 from zitter.qmc.optimizers.source import Source
-from zitter.solve import evolution, guards, needs, trials
+from zitter.solve import accuracy, evolution, guards, needs, solver_trials, trials
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -64,6 +64,7 @@ def test_memory_and_time_are_told_beforehand(kind, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out.splitlines()[-1])
     facts = facts["optimization"] if kind == "optimize" else facts
     assert facts["memory_bytes"] > 0 and facts["seconds_to_run"] > 0
+    assert facts["seconds_to_compile"] > 0
     assert not (tmp_path / "case-output").exists()
 
 
@@ -236,3 +237,60 @@ def test_dry_runs_refuse_levels_that_a_run_would_refuse(observable, tmp_path, ca
         assert cli.status(["run", str(case), *options]) == 2
         said.append(capsys.readouterr().err)
     assert said[0] == said[1] and "Hermitian" in said[0]
+
+
+MANY = """
+[basis]
+type = "Grid"
+shape = [48, 48, 48]
+spacing = 0.3
+[model]
+terms = ["Kinetic", {{ type = "Harmonic", frequency = [1.0, 1.3, 0.7] }}]
+[eigenstates]
+n = {n}
+"""
+
+
+@pytest.mark.parametrize("n, room", [(5000, 2**34), (500, 2**40)])
+def test_nothing_is_tried_with_very_many_states(n, room, tmp_path, capsys, monkeypatch):
+    """They are refused by their size, or their time is not told."""
+    monkeypatch.setattr(runtime, "mesh_memory", lambda: room)
+    monkeypatch.setattr(zt.LOBPCG, "solve", None)
+    case = tmp_path / "case.toml"
+    case.write_text(MANY.format(n=n), encoding="utf-8")
+    code = cli.status(["run", str(case), "--dry-run", "--json"])
+    told, said = capsys.readouterr()
+    if n == 5000:
+        assert code == 2 and "eigenstates.n: must fit the device's 16 GiB" in said
+        return
+    assert code == 0 and "not told" in told
+    facts = json.loads(told.splitlines()[-1])
+    assert facts["seconds_to_run"] is None and facts["memory_bytes"] > 6 * 8 * n * 48**3
+
+
+def test_rounds_of_a_trial_are_given_up_in_time(monkeypatch):
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid((34, 34), 0.4))
+    monkeypatch.setattr(solver_trials, "PATIENCE", 0.0)
+    assert needs.of_solver(H, 2, zt.LOBPCG()).seconds is None
+
+
+def test_compilation_counts_on_each_grid_of_the_check(monkeypatch):
+    monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb()])
+    H = zt.discretize(model, zt.Grid((34, 34), 0.4))
+    alone = needs.of_solver(H, 2, zt.LOBPCG())
+    checked = needs.of_solver(H, 2, zt.LOBPCG(), checked=True)
+    assert (alone.seconds, alone.seconds_to_compile) == (1.0, 10.0)
+    assert checked.seconds_to_compile == 30.0 and 2.0 < checked.seconds < 2.5
+
+
+def test_a_finer_grid_of_the_check_counts_in_memory(monkeypatch):
+    """Where a coarser grid would not resolve the nucleus."""
+    monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
+    monkeypatch.setattr(zt.LOBPCG, "memory", lambda self, H, n: 8 * H.basis.size)
+    model = zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)])
+    H = zt.discretize(model, zt.Grid((16, 16, 16), 0.7))
+    finer = [other.basis.size for other in accuracy.others(H) if other.basis.size > 16**3]
+    assert finer
+    alone, checked = (needs.of_solver(H, 1, zt.LOBPCG(), each) for each in (False, True))
+    assert checked.memory == 8 * finer[0] > alone.memory and checked.seconds > 3.0
