@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import pytest
 
 import zitter as zt
-from zitter import cli, runtime, segments, together
+from zitter import cli, initial, runtime, segments, together
+from zitter.cases import memory
 from zitter.qmc.optimizers import tables
 from zitter.qmc.optimizers.source import Source
 from zitter.solve import accuracy, evolution, guards, needs, solver_trials, trials
@@ -289,8 +290,50 @@ def test_a_finer_grid_of_the_check_counts_in_memory(monkeypatch):
     monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
     monkeypatch.setattr(zt.LOBPCG, "memory", lambda self, H, n: 8 * H.basis.size)
     model = zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)])
-    H = zt.discretize(model, zt.Grid((16, 16, 16), 0.7))
-    finer = [other.basis.size for other in accuracy.others(H) if other.basis.size > 16**3]
+    H = zt.discretize(model, zt.Grid((10, 10, 10), 0.7))
+    finer = [other.basis.size for other in accuracy.others(H) if other.basis.size > 10**3]
     assert finer
     alone, checked = (needs.of_solver(H, 1, zt.LOBPCG(), each) for each in (False, True))
     assert checked.memory == 8 * finer[0] > alone.memory and checked.seconds > 3.0
+
+
+TOGETHER = """
+[scan]
+laser.cep = [0.0, 0.5, 1.0]
+[basis]
+type = "Grid"
+shape = 40
+spacing = 0.5
+[laser]
+type = "SineSquared"
+amplitude = 0.01
+frequency = 0.5
+cycles = 1
+[model]
+terms = ["Kinetic", "SoftCoulomb", { type = "LengthGauge", pulse = "laser" }]
+[evolve]
+t = [0, 0.4]
+dt = 0.1
+propagator = "SplitOperator"
+observables = [{ type = "Populations", n = 2 }]
+"""
+
+
+def test_items_that_run_together_begin_with_states_that_count(tmp_path, capsys, monkeypatch):
+    """One first state for all, since they differ in their light only; levels for each."""
+
+    def searched(H, n, solver, checked=False):
+        return needs.Needs(10**9 * n, 1000.0 if n == 1 else 10_000.0, 100.0)
+
+    monkeypatch.setattr(initial, "of_solver", searched)
+    monkeypatch.setattr(memory, "of_solver", searched)
+    monkeypatch.setattr(together, "estimate", lambda plans, states: (1000, 5.0, 100.0))
+    case = tmp_path / "case.toml"
+    case.write_text(TOGETHER, encoding="utf-8")
+    assert cli.status(["run", str(case), "--dry-run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert facts["items_at_once"] == 3
+    assert 31_000 < facts["seconds_to_start"] < 31_100
+    assert facts["seconds_to_compile"] == 205.0
+    assert facts["seconds_to_run"] == pytest.approx(150.0)  # with the check of the step
+    assert 2 * 10**9 < facts["memory_bytes"] < 2.1 * 10**9

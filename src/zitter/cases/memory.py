@@ -78,6 +78,7 @@ class NoEigenstates:
         return Needs(
             max((each.memory or 0 for each in found), default=0),
             sum(each.seconds or 0.0 for each in found),
+            sum(each.seconds_to_compile or 0.0 for each in found),
         )
 
 
