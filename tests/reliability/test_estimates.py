@@ -287,14 +287,14 @@ def test_compilation_counts_on_each_grid_of_the_check(monkeypatch):
 
 def test_a_finer_grid_of_the_check_counts_in_memory(monkeypatch):
     """Where a coarser grid would not resolve the nucleus."""
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb()])
+    H, finer = (zt.discretize(model, zt.Grid((n, n), 0.4)) for n in (34, 45))
     monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
     monkeypatch.setattr(zt.LOBPCG, "memory", lambda self, H, n: 8 * H.basis.size)
-    model = zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)])
-    H = zt.discretize(model, zt.Grid((10, 10, 10), 0.7))
-    finer = [other.basis.size for other in accuracy.others(H) if other.basis.size > 10**3]
-    assert finer
+    monkeypatch.setattr(accuracy, "_others", lambda H: iter([("spacing", finer)]))
     alone, checked = (needs.of_solver(H, 1, zt.LOBPCG(), each) for each in (False, True))
-    assert checked.memory == 8 * finer[0] > alone.memory and checked.seconds > 3.0
+    assert (alone.memory, checked.memory) == (8 * 34**2, 8 * 45**2)
+    assert checked.seconds == pytest.approx(1 + (45 / 34) ** 2)
 
 
 TOGETHER = """

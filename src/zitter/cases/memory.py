@@ -38,12 +38,12 @@ def check_plan(
     return needed
 
 
-def check_solver(H: Hamiltonian, n: int, solver: Eigensolver, always: bool = False) -> int | None:
-    """Refuse a search for more states than the device has room for; what it takes, where that is
-    known. As in `check_plan` it is asked for only where it may be too much, unless `always`."""
+def check_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:
+    """Refuse a search for more states than the device has room for; what it takes, where it was
+    asked for. Blocks of a few states more than n are there some twenty times."""
     limit = available()
     states = n * H.basis.size * runtime.settings().real_dtype.itemsize
-    if not always and (limit is None or 100 * states < limit):
+    if limit is None or 400 * states < limit:
         return None
     needed = memory_of_solver(H, n, solver)
     _refuse(needed or 0, "about ", "eigenstates.n" if n > 1 else "basis.shape")

@@ -73,7 +73,7 @@ class Stationary(Physics):
         self.unused = mesh_unused(solver)
         if self.unused:
             warn_of_unused_mesh(self.unused)
-        self.memory_bytes = memory.check_solver(H, n, solver, always=estimating)
+        self.memory_bytes = memory.check_solver(H, n, solver)
         self.found = H, solver
 
     def estimate(self) -> Estimate:
