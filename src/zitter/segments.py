@@ -74,7 +74,7 @@ class Program:
     made: int = 0  # bytes of that
     record: int = 0  # bytes of one record
 
-    def seconds(self, context: Any, state: Any, steps: int) -> float:
+    def seconds(self, context: Any, state: Any, steps: float) -> float:
         """Time for all steps, estimated by running the first few.
 
         How many is what process 0 finds: a program that others run along with must take as many
@@ -88,9 +88,9 @@ class Program:
             return time.perf_counter() - tick
 
         timed(1)  # what only the first call does is no part of a step
-        (affordable,) = processes.agree(0.5 / timed(1))
-        count = int(max(1, min(self.capacity, steps, affordable)))
-        return timed(count) / count * steps
+        (one,) = processes.agree(timed(1))
+        count = int(max(1, min(self.capacity, steps, 0.5 / one)))
+        return (one if count == 1 else timed(count) / count) * steps
 
 
 def compiled(

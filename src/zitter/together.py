@@ -8,6 +8,7 @@ items. What all have in common is kept once; what differs lies along that axis, 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType
@@ -21,7 +22,7 @@ import numpy as np
 from zitter import batches, checks, loop, runtime, segments, solve
 from zitter.remade import parted
 from zitter.results import Solution
-from zitter.solve import course, guards
+from zitter.solve import course, guards, trials
 
 
 def same_form(one: solve.Plan, other: solve.Plan) -> bool:
@@ -90,6 +91,11 @@ class _Items(eqx.Module):
 
         axis = None if self.on is None else batches.AXIS
         return jax.vmap(one, out_axes=out_axes, spmd_axis_name=axis)(self.own, *columns)
+
+    def shortened(self, every: int) -> _Items:
+        """For a trial, with `every` steps between records."""
+        common, own = (trials.shortened(context, every) for context in (self.common, self.own))
+        return dataclasses.replace(self, common=common, own=own)
 
     def whole(self, state: Any) -> Any:
         """The state of an item with what all share."""
@@ -211,13 +217,18 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: 
 def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, float, float]:
     """Bytes that all items together take on each device, the time to compile and of all steps.
 
-    The last is estimated by a few record intervals.
+    The last is estimated by a few record intervals, or by shorter ones.
     """
     items, _, states = _prepared(plans, psi)
-    records = plans[0].records
+    lead, records = plans[0].context, plans[0].records
+    every = trials.interval(lead, len(plans))
     with batches.alone():
-        program = segments.compiled(_step, items, states, records)
-        running = program.seconds(items, states, records)
+        program = tried = segments.compiled(_step, items, states, records)
+        intervals = records * lead.save_every / every
+        if every != lead.save_every:
+            items = items.shortened(every)
+            tried = segments.compiled(_step, items, states, math.ceil(intervals))
+        running = tried.seconds(items, states, intervals)
         return program.memory, program.seconds_to_compile, running
 
 

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import pytest
 
 import zitter as zt
-from zitter import cli, segments
+from zitter import cli, initial, runtime, segments, together
+from zitter.cases import memory
 from zitter.qmc.optimizers import tables
 from zitter.qmc.optimizers.source import Source
-from zitter.solve import evolution, needs
+from zitter.solve import accuracy, evolution, guards, needs, solver_trials, trials
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -64,6 +65,7 @@ def test_memory_and_time_are_told_beforehand(kind, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out.splitlines()[-1])
     facts = facts["optimization"] if kind == "optimize" else facts
     assert facts["memory_bytes"] > 0 and facts["seconds_to_run"] > 0
+    assert facts["seconds_to_compile"] > 0
     assert not (tmp_path / "case-output").exists()
 
 
@@ -118,6 +120,43 @@ def test_time_is_that_of_weak_and_of_strong_light(light, monkeypatch):
     psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
     assert plan.seconds(psi) == (6.0 if light else 1.0)
     assert begun_at == ([0, 10] if light else [0])
+
+
+@pytest.mark.parametrize("save_every", [10**14, 400])
+def test_no_interval_is_tried_as_a_whole_where_that_is_long(save_every, monkeypatch):
+    """Records far apart would make the trial as long as the run, several times."""
+    tried, compiled = [], []
+
+    def seconds(self, context, state, steps):
+        tried.append((getattr(context, "common", context).save_every, steps))
+        return float(steps)
+
+    def counted(*given, compile=segments.compiled):
+        compiled.append(given)
+        return compile(*given)
+
+    monkeypatch.setattr(segments.Program, "seconds", seconds)
+    monkeypatch.setattr(segments, "compiled", counted)
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(255, 0.3))
+    options = {"observables": (zt.Norm(),), "save_every": save_every}
+    plan = evolution.prepare(H, complex, (0.0, 4400.0), 0.01, zt.SplitOperator(), **options)
+    psi = H.basis.sample(lambda x: jnp.exp(-(x**2)) + 0j)
+    plan.seconds(psi)
+    together.estimate([plan, plan], [psi, psi])
+    for every, intervals in tried:
+        assert every <= 2000 and every * intervals == pytest.approx(440_000)
+    # Memory is that of the run: its program is there as well, and the only one where it can be.
+    assert plan.program.record == 8
+    assert len(compiled) == (2 if save_every == 400 else 4)
+
+
+def test_steps_that_are_tried_are_watched_as_often_as_in_the_run():
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(255, 0.3))
+    for save_every, stride in ((440_000, 16), (99_991, 1), (99_990, 15)):
+        plan = evolution.prepare(
+            H, complex, (0.0, 4400.0), 0.01, zt.SplitOperator(), save_every=save_every
+        )
+        assert guards.stride(save_every) == guards.stride(trials.interval(plan.context)) == stride
 
 
 LEVELS = """
@@ -199,3 +238,102 @@ def test_dry_runs_refuse_levels_that_a_run_would_refuse(observable, tmp_path, ca
         assert cli.status(["run", str(case), *options]) == 2
         said.append(capsys.readouterr().err)
     assert said[0] == said[1] and "Hermitian" in said[0]
+
+
+MANY = """
+[basis]
+type = "Grid"
+shape = [48, 48, 48]
+spacing = 0.3
+[model]
+terms = ["Kinetic", {{ type = "Harmonic", frequency = [1.0, 1.3, 0.7] }}]
+[eigenstates]
+n = {n}
+"""
+
+
+@pytest.mark.parametrize("n, room", [(5000, 2**34), (500, 2**40)])
+def test_nothing_is_tried_with_very_many_states(n, room, tmp_path, capsys, monkeypatch):
+    """They are refused by their size, or their time is not told."""
+    monkeypatch.setattr(runtime, "mesh_memory", lambda: room)
+    monkeypatch.setattr(zt.LOBPCG, "solve", None)
+    case = tmp_path / "case.toml"
+    case.write_text(MANY.format(n=n), encoding="utf-8")
+    code = cli.status(["run", str(case), "--dry-run", "--json"])
+    told, said = capsys.readouterr()
+    if n == 5000:
+        assert code == 2 and "eigenstates.n: must fit the device's 16 GiB" in said
+        return
+    assert code == 0 and "not told" in told
+    facts = json.loads(told.splitlines()[-1])
+    assert facts["seconds_to_run"] is None and facts["memory_bytes"] > 6 * 8 * n * 48**3
+
+
+def test_rounds_of_a_trial_are_given_up_in_time(monkeypatch):
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid((34, 34), 0.4))
+    monkeypatch.setattr(solver_trials, "PATIENCE", 0.0)
+    assert needs.of_solver(H, 2, zt.LOBPCG()).seconds is None
+
+
+def test_compilation_counts_on_each_grid_of_the_check(monkeypatch):
+    monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb()])
+    H = zt.discretize(model, zt.Grid((34, 34), 0.4))
+    alone = needs.of_solver(H, 2, zt.LOBPCG())
+    checked = needs.of_solver(H, 2, zt.LOBPCG(), checked=True)
+    assert (alone.seconds, alone.seconds_to_compile) == (1.0, 10.0)
+    assert checked.seconds_to_compile == 30.0 and 2.0 < checked.seconds < 2.5
+
+
+def test_a_finer_grid_of_the_check_counts_in_memory(monkeypatch):
+    """Where a coarser grid would not resolve the nucleus."""
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb()])
+    H, finer = (zt.discretize(model, zt.Grid((n, n), 0.4)) for n in (34, 45))
+    monkeypatch.setattr(solver_trials, "times", lambda *_: solver_trials.Times(1.0, 10.0))
+    monkeypatch.setattr(zt.LOBPCG, "memory", lambda self, H, n: 8 * H.basis.size)
+    monkeypatch.setattr(accuracy, "_others", lambda H: iter([("spacing", finer)]))
+    alone, checked = (needs.of_solver(H, 1, zt.LOBPCG(), each) for each in (False, True))
+    assert (alone.memory, checked.memory) == (8 * 34**2, 8 * 45**2)
+    assert checked.seconds == pytest.approx(1 + (45 / 34) ** 2)
+
+
+TOGETHER = """
+[scan]
+laser.cep = [0.0, 0.5, 1.0]
+[basis]
+type = "Grid"
+shape = 40
+spacing = 0.5
+[laser]
+type = "SineSquared"
+amplitude = 0.01
+frequency = 0.5
+cycles = 1
+[model]
+terms = ["Kinetic", "SoftCoulomb", { type = "LengthGauge", pulse = "laser" }]
+[evolve]
+t = [0, 0.4]
+dt = 0.1
+propagator = "SplitOperator"
+observables = [{ type = "Populations", n = 2 }]
+"""
+
+
+def test_items_that_run_together_begin_with_states_that_count(tmp_path, capsys, monkeypatch):
+    """One first state for all, since they differ in their light only; levels for each."""
+
+    def searched(H, n, solver, checked=False):
+        return needs.Needs(10**9 * n, 1000.0 if n == 1 else 10_000.0, 100.0)
+
+    monkeypatch.setattr(initial, "of_solver", searched)
+    monkeypatch.setattr(memory, "of_solver", searched)
+    monkeypatch.setattr(together, "estimate", lambda plans, states: (1000, 5.0, 100.0))
+    case = tmp_path / "case.toml"
+    case.write_text(TOGETHER, encoding="utf-8")
+    assert cli.status(["run", str(case), "--dry-run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert facts["items_at_once"] == 3
+    assert 31_000 < facts["seconds_to_start"] < 31_100
+    assert facts["seconds_to_compile"] == 205.0
+    assert facts["seconds_to_run"] == pytest.approx(150.0)  # with the check of the step
+    assert 2 * 10**9 < facts["memory_bytes"] < 2.1 * 10**9

@@ -15,7 +15,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from zitter import checks, runtime, same_run
 from zitter.config.document import Document
@@ -47,6 +47,15 @@ class Estimate:
 
     facts: dict[str, Any]
     rows: dict[str, str]
+
+
+class Cost(NamedTuple):
+    """What one run takes: bytes on each device, and seconds."""
+
+    memory_bytes: int
+    to_compile: float
+    to_start: float
+    to_run: float
 
 
 class Case(abc.ABC):
@@ -118,8 +127,8 @@ class Case(abc.ABC):
         """What this case and others that `joins` has let in gave, or what went wrong."""
         raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
 
-    def estimate_together(self, others: Sequence[Case]) -> tuple[int, float, float]:
-        """(bytes on each device, seconds to compile, seconds to run) of all of them."""
+    def estimate_together(self, others: Sequence[Case]) -> Cost:
+        """What all of them take as one run."""
         raise Unsupported(f"{type(self).__name__} cannot be carried together with others")
 
     def fingerprint(self) -> str:

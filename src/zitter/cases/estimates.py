@@ -24,7 +24,8 @@ def of_stages(psi: Any, stages: list[dict[str, Any]]) -> tuple[dict[str, Any], d
     }
     rows = {
         "optimize memory": runtime.readable(facts["memory_bytes"]),
-        "optimize time": f"about {sum(running):.2g} s if it takes all iterations",
+        "optimize time": f"about {sum(running):.2g} s if it takes all iterations, "
+        f"{sum(compiling):.2g} s to compile",
     }
     return facts, rows
 

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -30,7 +31,7 @@ from zitter import (
     together,
 )
 from zitter.cases import memory, schema
-from zitter.cases.base import Case, Estimate, Job, located
+from zitter.cases.base import Case, Cost, Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
 from zitter.config.document import Document
 from zitter.config.objects import Builder
@@ -134,8 +135,7 @@ class Evolution(Physics):
         beside = segments.bytes_of(context) - segments.bytes_of(context.H)
         levels = self.sought.needs()  # that observables compare with: those asked for so far
         running = needs.seconds_of_run(plan, psi)
-        again = plan.checked_with is not None and not context.propagator.any_step
-        preparing = self.seconds_to_prepare * (2 if again else 1)
+        compiling = (first.seconds_to_compile or 0.0) + (levels.seconds_to_compile or 0.0)
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
@@ -147,8 +147,10 @@ class Evolution(Physics):
                     needs.memory_of_run(plan),
                     max(first.memory or 0, levels.memory or 0) + beside,
                 ),
-                "seconds_to_compile": plan.program.seconds_to_compile,
-                "seconds_to_start": preparing + (first.seconds or 0.0) + (levels.seconds or 0.0),
+                "seconds_to_compile": plan.program.seconds_to_compile + compiling,
+                "seconds_to_start": self._preparing()
+                + (first.seconds or 0.0)
+                + (levels.seconds or 0.0),
                 "seconds_to_run": running,
             }
         )
@@ -243,15 +245,45 @@ class Evolution(Physics):
                 solution.info |= known
         return list(found)
 
-    def estimate_together(self, others: Sequence[Case]) -> tuple[int, float, float]:
+    def estimate_together(self, others: Sequence[Case]) -> Cost:
+        """As `estimate` does; what the first of them takes to begin, others of its form take."""
         H, plan = self._ready()
-        plans = [plan, *(case._ready()[1] for case in others if isinstance(case, Evolution))]
+        every = [self, *(case for case in others if isinstance(case, Evolution))]
+        plans = [case._ready()[1] for case in every]
+        first = self.initial.needs(H, float(plan.context.start))
+        starts = len({case._start_key() for case in every})
         states = [_any_state(H, plan)] * len(plans)
         if plan.context.propagator.narrows:
+            started = time.perf_counter()
             states = [psi for psi, _ in self._starts(others)[1]]
+            first = needs.Needs(first.memory, (time.perf_counter() - started) / starts)
         memory_bytes, compiling, running = together.estimate(plans, states)
         running *= plan.steps / (plan.records * plan.context.save_every)
-        return memory_bytes, compiling, running
+        running *= 1.0 if plan.checked_with is None else 1.5
+        levels = self.sought.needs()
+        # All are prepared before the first state is sought; what they share is there once.
+        held = {id(x): x for one in plans for x in jax.tree.leaves(one.context)}
+        beside = segments.bytes_of(list(held.values())) - segments.bytes_of(plan.context.H)
+        return Cost(
+            max(memory_bytes, max(first.memory or 0, levels.memory or 0) + beside),
+            compiling + (first.seconds_to_compile or 0.0) + (levels.seconds_to_compile or 0.0),
+            sum(case._preparing() for case in every)
+            + starts * (first.seconds or 0.0)
+            + len(every) * (levels.seconds or 0.0),
+            running,
+        )
+
+    def _preparing(self) -> float:
+        """Seconds of the method's own preparations; the check of the step repeats some."""
+        plan = self._ready()[1]
+        again = plan.checked_with is not None and not plan.context.propagator.any_step
+        return self.seconds_to_prepare * (2 if again else 1)
+
+    def _start_key(self) -> str:
+        """The same for cases whose first ψ is the same."""
+        H, plan = self._ready()
+        still = without_light(H, float(plan.context.start))
+        return same_run.fingerprint(still, self.initial)
 
     def _starts(
         self,
@@ -266,9 +298,7 @@ class Evolution(Physics):
         keys = []
         with batches.alone():
             for i, case in enumerate(every):
-                H, plan = case._ready()
-                t = float(plan.context.start)
-                keys.append(same_run.fingerprint(without_light(H, t), case.initial))
+                keys.append(case._start_key())
                 if keys[-1] not in made:
                     with warnings.catch_warnings(record=True) as said[keys[-1]]:
                         warnings.simplefilter("always")

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 
 from zitter import checks, runtime, solve
 from zitter.bases.base import Basis
-from zitter.eigensolvers import recommended
-from zitter.solve.needs import Needs, given_bytes, memory_of_run, of_solver
+from zitter.eigensolvers import Eigensolver, recommended
+from zitter.hamiltonian import Hamiltonian
+from zitter.solve.needs import Needs, given_bytes, memory_of_run, memory_of_solver, of_solver
 
 
 def check_basis(basis: Basis) -> None:
@@ -34,6 +35,18 @@ def check_plan(
         return None
     needed = memory_of_run(plan if start is None else plan.starting(start))
     _refuse(needed, "about ")
+    return needed
+
+
+def check_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:
+    """Refuse a search for more states than the device has room for; what it takes, where it was
+    asked for. Blocks of a few states more than n are there some twenty times."""
+    limit = available()
+    states = n * H.basis.size * runtime.settings().real_dtype.itemsize
+    if limit is None or 400 * states < limit:
+        return None
+    needed = memory_of_solver(H, n, solver)
+    _refuse(needed or 0, "about ", "eigenstates.n" if n > 1 else "basis.shape")
     return needed
 
 
@@ -65,14 +78,15 @@ class NoEigenstates:
         return Needs(
             max((each.memory or 0 for each in found), default=0),
             sum(each.seconds or 0.0 for each in found),
+            sum(each.seconds_to_compile or 0.0 for each in found),
         )
 
 
-def _refuse(needed: int, degree: str) -> None:
+def _refuse(needed: int, degree: str, key: str = "basis.shape") -> None:
     limit = available()
     if limit is not None and needed > limit:
         raise checks.InputError(
-            "basis.shape",
+            key,
             f"must fit the device's {runtime.readable(limit)}, "
             f"but needs {degree}{runtime.readable(needed)}",
         )

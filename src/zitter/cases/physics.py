@@ -186,9 +186,12 @@ def _mentions(table: dict[str, Any], name: str) -> bool:
 
 
 def shown(facts: dict[str, Any]) -> dict[str, str]:
-    """For people: times and sizes in their units, and nothing that is not known."""
+    """For people: times and sizes in their units, and nothing that is not known, but that the time
+    is not."""
     shown = {}
     for key, value in facts.items():
+        if key == "seconds_to_run" and value is None:
+            shown["time to run"] = "not told"
         if value in ("", None):
             continue
         label = key.replace("_bytes", "").replace("_", " ").replace("seconds", "time")

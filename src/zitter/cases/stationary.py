@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from zitter import checks, processes, runtime, same_run, solve
-from zitter.cases import schema
+from zitter.cases import memory, schema
 from zitter.cases.base import Estimate, Job, located
 from zitter.cases.physics import Physics, physics_schema, section, start
 from zitter.config.document import Document
@@ -27,6 +27,7 @@ class Stationary(Physics):
     results: ClassVar[tuple[str, ...]] = (Eigenstates.kind,)
 
     found: tuple[Hamiltonian, Eigensolver] | None = None
+    memory_bytes: int | None = None  # of the solver, where it was asked for
     unused: str = ""  # what the mesh is not used for
 
     @classmethod
@@ -72,17 +73,20 @@ class Stationary(Physics):
         self.unused = mesh_unused(solver)
         if self.unused:
             warn_of_unused_mesh(self.unused)
+        self.memory_bytes = memory.check_solver(H, n, solver)
         self.found = H, solver
 
     def estimate(self) -> Estimate:
         H, solver = self._ready()
         n = self.options.get("n", 1)
-        found = needs.of_solver(H, n, solver, self.options.get("basis_check", True))
+        checked = self.options.get("basis_check", True)
+        found = needs.of_solver(H, n, solver, checked, self.memory_bytes)
         return self.estimated(
             {
                 "states": n,
                 "solver": type(solver).__name__,
                 "memory_bytes": found.memory,
+                "seconds_to_compile": found.seconds_to_compile,
                 "seconds_to_run": found.seconds,
                 **({"mesh": "", "mesh_unused": self.unused} if self.unused else {}),
             }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from zitter import batches, runtime, sweeps, tables
 from zitter.cases import memory
+from zitter.cases.base import Cost
 from zitter.cases.physics import shown
 from zitter.cli.showing import print_json
 
@@ -18,23 +19,23 @@ def tell(
     json: bool,
 ) -> int:
     """Of one part of each size; the others take as long."""
-    known: dict[int, tuple[int, float, float]] = {}
+    known: dict[int, Cost] = {}
     for part in parts:
         if len(part) not in known:
             known[len(part)] = _cost(part)
     together = max(known, default=0)
-    compiling = sum(cost[1] for cost in known.values())
-    running = sum(known[len(part)][2] for part in parts)
+    costs = [known[len(part)] for part in parts]
     facts = {
         "case": case,
         "items": len(chosen),
         "done": len(chosen) - sum(map(len, parts)),
         "runs": len(parts),
         "items_at_once": together,
-        "memory_bytes": max((cost[0] for cost in known.values()), default=0),
+        "memory_bytes": max((cost.memory_bytes for cost in costs), default=0),
         "device_bytes": memory.available(),
-        "seconds_to_compile": compiling,
-        "seconds_to_run": running,
+        "seconds_to_compile": sum(cost.to_compile for cost in known.values()),
+        "seconds_to_start": sum(cost.to_start for cost in costs),
+        "seconds_to_run": sum(cost.to_run for cost in costs),
         **runtime.describe(),
         **runtime.describe_shares(batches.shares(together) if together > 1 else {}),
     }
@@ -46,15 +47,14 @@ def tell(
     return 0
 
 
-def _cost(part: sweeps.Part) -> tuple[int, float, float]:
+def _cost(part: sweeps.Part) -> Cost:
     lead, *others = part.cases
     if others:
         return lead.estimate_together(others)
     with batches.alone():
         facts = lead.estimate().facts
-    wanted = ("memory_bytes", "seconds_to_compile", "seconds_to_run")
-    memory_bytes, compiling, running = (facts.get(key) or 0 for key in wanted)
-    return memory_bytes, compiling, running
+    seconds = (facts.get(f"seconds_to_{what}") or 0.0 for what in ("compile", "start", "run"))
+    return Cost(facts.get("memory_bytes") or 0, *seconds)
 
 
 def _values(axis: sweeps.Axis) -> str:

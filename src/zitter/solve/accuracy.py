@@ -6,6 +6,7 @@ zt.energy_errors(model, grid, eig).total        how far each energy may be from 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,6 +89,16 @@ def compared(
         coarse,
         by,
     )
+
+
+def others(H: Hamiltonian) -> Iterator[Hamiltonian]:
+    """Those on which `checked_basis` would solve again; none where it would not."""
+    if H.model is None:
+        return
+    with contextlib.suppress(checks.InputError, Unsupported):
+        _require_functions(H.model)
+        for _, other in _others(H):
+            yield other
 
 
 def _others(H: Hamiltonian) -> Iterator[tuple[str, Hamiltonian]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import operator
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.remade import parted
 from zitter.results import Eigenstates, Solution
-from zitter.solve import course, guards, requests, watching
+from zitter.solve import course, guards, requests, trials, watching
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
@@ -407,15 +408,22 @@ class Plan:
         return segments.compiled(course.record, self.context, self.begun[0], self.records)
 
     def seconds(self, psi: jax.Array) -> float:
-        """Time of all steps, estimated by running a few record intervals on the device.
+        """Time of all steps, estimated by running a few record intervals on the device,
+        or shorter ones.
 
         Pulses begin with nothing, where iterations are few: half of the steps count as those from
         the middle of the run on.
         """
-        context = self.context
+        # Of intervals that are long a shorter one is compiled, which tells time, but not memory.
+        every = trials.interval(self.context)
+        context = trials.shortened(self.context, every)
         begun = course.begin(context, context.H.basis.divide(psi))
-        seconds = self.program.seconds(context, begun, self.records)
+        intervals = self.records * self.context.save_every / every
+        program = self.program
+        if context is not self.context:
+            program = segments.compiled(course.record, context, begun, math.ceil(intervals))
+        seconds = program.seconds(context, begun, intervals)
         if not context.H.time_dependent:
             return seconds
         middle = eqx.tree_at(lambda s: s.steps, begun, begun.steps + self.steps // 2)
-        return 0.5 * (seconds + self.program.seconds(context, middle, self.records))
+        return 0.5 * (seconds + program.seconds(context, middle, intervals))

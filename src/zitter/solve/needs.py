@@ -6,7 +6,6 @@ largest phase is the answer.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import time
@@ -15,22 +14,14 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.linalg
 
-from zitter import checks, runtime, segments
+from zitter import runtime, segments
 from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
-from zitter.linalg.base import Unsupported
 from zitter.observables import Observable
-from zitter.solve import course, requests, watching
+from zitter.solve import accuracy, course, requests, solver_trials, watching
 from zitter.solve.evolution import Plan
-from zitter.terms import discretize
-
-PILOT = 8_000  # unknowns of the problem that tells the number of rounds
-TIMED = 250_000  # the most unknowns with which a round is timed
-MOST_ROUNDS = 300
-DENSE_PILOT = 400
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +30,7 @@ class Needs:
 
     memory: int | None
     seconds: float | None
+    seconds_to_compile: float | None = 0.0
 
 
 def memory_of_run(plan: Plan) -> int:
@@ -135,17 +127,31 @@ def _visited(plan: Plan) -> int:
     return total
 
 
-def of_solver(H: Hamiltonian, n: int, solver: Eigensolver, checked: bool = False) -> Needs:
-    """`checked`: with the poorer bases that tell what the basis costs."""
+def of_solver(
+    H: Hamiltonian,
+    n: int,
+    solver: Eigensolver,
+    checked: bool = False,
+    memory: int | None = None,
+) -> Needs:
+    """`checked`: with the other bases that tell what the basis costs. `memory` of the solver, where
+    it is known already."""
     if _is_cut(solver):
         return Needs(None, None)
-    memory = memory_of_solver(H, n, solver)
-    seconds = _seconds_of_solver(H, n, solver)
-    if seconds is not None and checked:
-        seconds *= 1 + sum(
-            other.size / H.basis.size for kind in _poorer(H).values() for other in kind
-        )
-    return Needs(memory, seconds)
+    memory = memory_of_solver(H, n, solver) if memory is None else memory
+    found = solver_trials.times(H, n, solver)
+    power = 3 if solver.few_rounds(1) is None else 1  # dense matrices, or the states of each round
+    total, grids = 1.0, 1
+    with warnings.catch_warnings():  # the run says what there is to say of its own basis
+        warnings.simplefilter("ignore", UserWarning)
+        for other in accuracy.others(H) if checked else ():
+            share = other.basis.size / H.basis.size
+            total, grids = total + share**power, grids + 1
+            if share > 1 and memory is not None:  # a finer grid, where no coarser one would do
+                memory = max(memory, memory_of_solver(other, n, recommended(other, n)) or 0)
+    if found is None:
+        return Needs(memory, None, None)
+    return Needs(memory, total * found.running, grids * found.compiling)
 
 
 def memory_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:
@@ -155,73 +161,3 @@ def memory_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:
 def _is_cut(solver: Eigensolver) -> bool:
     """On a mesh rounds are not counted in parts."""
     return runtime.settings().mesh is not None and solver.divides
-
-
-def _poorer(H: Hamiltonian) -> dict[str, Any]:
-    try:
-        return {} if H.model is None else H.basis.poorer(H.operator)
-    except Unsupported:
-        return {}
-
-
-def _seconds_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> float | None:
-    """Rounds as many as a coarser grid takes, each as long as here, or on a grid of `TIMED`."""
-    if solver.few_rounds(1) is None:
-        dense = solver.memory(H, n) is not None
-        return _seconds_of_lapack(H.basis.size) if dense else None
-    try:
-        rounds = _rounds_of_pilot(*_coarser(H, PILOT), n, solver)
-        there, _ = _coarser(H, TIMED)
-        _few(solver, there, n, 1)  # compiles
-        one, more = _few(solver, there, n, 1), _few(solver, there, n, 3)
-    except (checks.InputError, Unsupported):
-        return None
-    if rounds is None:
-        return None
-    share = H.basis.size / there.basis.size
-    return share * (one + max(more - one, 0.0) / 2 * max(rounds - 1, 0))
-
-
-def _coarser(H: Hamiltonian, size: int) -> tuple[Hamiltonian, float]:
-    """(H with about so many unknowns or fewer, the ratio of the spacings)."""
-    ratio = (H.basis.size / size) ** (1 / len(H.shape))
-    if ratio <= 1.0:
-        return H, 1.0
-    if H.model is None:
-        raise Unsupported("another spacing needs the model that H was made of")
-    return H.origin.remade(discretize(H.model, H.basis.rescaled(ratio))), ratio
-
-
-def _few(solver: Eigensolver, H: Hamiltonian, n: int, count: int) -> float:
-    """Seconds of a few rounds; that they do not converge is no fault."""
-    few = solver.few_rounds(count)
-    assert few is not None
-    tick = time.perf_counter()
-    with contextlib.suppress(checks.RunError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        jax.block_until_ready(few.solve(H, n)[1])
-    return time.perf_counter() - tick
-
-
-def _rounds_of_pilot(small: Hamiltonian, ratio: float, n: int, solver: Eigensolver) -> float | None:
-    """Rounds on a coarser grid in the same box, and what the finer one adds to them."""
-    few = solver.few_rounds(MOST_ROUNDS)
-    assert few is not None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _, _, info = few.solve(small, n)
-    except checks.RunError:
-        return None
-    return len(info["residual_history"]) * solver.rounds_grow(ratio)
-
-
-def _seconds_of_lapack(size: int) -> float:
-    """Dense diagonalization costs N³."""
-    pilot = min(size, DENSE_PILOT)
-    matrix = np.random.default_rng(0).standard_normal((pilot, pilot))
-    matrix += matrix.T
-    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
-    tick = time.perf_counter()
-    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
-    return (time.perf_counter() - tick) * (size / pilot) ** 3

@@ -39,20 +39,25 @@ def needs(
     joined = (2 * most if most > 1 else 1) * samples
     devices = 1 if (mesh := runtime.settings().mesh) is None else mesh.size
     slopes = most * 2 * 8 * walkers * draws * psi.parameters.size // devices
-    sampling = _second(lambda: source.sampled(psi, 1, "estimating"))
+    begun, sampling = _twice(lambda: source.sampled(psi, 1, "estimating"))
     now = source.sampled(psi, 1, "estimating")
     apart = max(program.memory - 2 * samples, program.state + memory_of_piece(psi, now.draws))
     memory = max(program.memory + (most - 1) * samples, apart + joined + slopes)
-    judging = _second(lambda: chosen_step(now, method, tabulate(psi, now.draws)))
+    first, judging = _twice(lambda: chosen_step(now, method, tabulate(psi, now.draws)))
     times = grown(method)
     settling = 16 / (8 + draws) * sampling
     seconds = settling + sum(times) * sampling + sum(times[:-1]) * judging
-    return memory, program.seconds_to_compile, seconds
+    # Samples are judged in pieces of one size: more of them are no new program.
+    compiling = max(program.seconds_to_compile, begun - sampling) + max(first - judging, 0.0)
+    return memory, compiling, seconds
 
 
-def _second(action: Callable[[], Any]) -> float:
-    """Seconds of the second time, which compiles nothing."""
-    action()
-    tick = time.perf_counter()
-    jax.block_until_ready(action())
-    return time.perf_counter() - tick
+def _twice(action: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds of the first time, and of the second, which compiles nothing."""
+
+    def timed() -> float:
+        tick = time.perf_counter()
+        jax.block_until_ready(action())
+        return time.perf_counter() - tick
+
+    return timed(), timed()
