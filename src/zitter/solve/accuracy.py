@@ -19,6 +19,7 @@ from zitter.eigensolvers import Direct, Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
+from zitter.solve import jumps
 from zitter.terms import Model, Potential, discretize
 
 FINER = 3 / 4  # of the spacing, where a coarser grid does not resolve a nucleus
@@ -91,6 +92,9 @@ def compared(
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
                 by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
+        edges = jumps.shifts(H, eig.states)
+        if edges is not None:
+            by["jumps"] = _stated(edges)
     info: dict[str, Any] = eig.info
     return EnergyErrors(
         np.asarray(info.get("error_bounds", eig.residuals)),
