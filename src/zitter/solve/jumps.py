@@ -19,8 +19,10 @@ from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.sums import diagonal_of
 from zitter.terms import Model, Potential, discretize
 
-STEPS = 16  # from one point to the next, at which V is looked at
-SUDDEN = 1 / 2  # of what V changes by on the way: more within one step is a jump
+STEPS = 65  # from one point to the next, at which V is looked at: an odd number, since many an edge
+# lies in the middle
+LEAST = 1e-9  # of the largest change of V: what is less is rounding, or a tail that does not count
+SUDDEN = 1 / 2  # of what V changes by within two steps: if four add less to it, that is a jump
 
 
 def shifts(H: Hamiltonian, states: Any) -> np.ndarray | None:
@@ -42,15 +44,25 @@ def _shift(density: np.ndarray, heights: list[np.ndarray]) -> float:
 
 
 def _heights(H: Hamiltonian, model: Model, axis: int) -> np.ndarray:
-    """|ΔV| of a jump on the way from each point to the next along one axis, 0 where V is steady."""
-    largest, variation = np.zeros(H.basis.shape), np.zeros(H.basis.shape)
-    last = None
+    """|ΔV| of the jumps on the way from each point to the next along one axis, 0 where V is steady.
+
+    Where V is steady four steps change it twice as much as two. Two, since one of them may end
+    upon the edge.
+    """
+    of_two, of_four, variation = (np.zeros(H.basis.shape) for _ in range(3))
+    last: np.ndarray | None = None
+    steps: list[np.ndarray] = []
     for values in _on_the_way(H, model, axis):
         if last is not None:
-            step = np.abs(values - last)
-            largest, variation = np.maximum(largest, step), variation + step
+            steps = [*steps[-3:], np.abs(values - last)]
+            of_two = np.maximum(of_two, sum(steps[-2:]))
+            of_four = np.maximum(of_four, sum(steps))
+            variation = variation + steps[-1]
         last = values
-    return np.where(largest > SUDDEN * variation, largest, 0.0)
+    steady = of_four - of_two  # for each two steps
+    height = np.clip(variation - 0.5 * STEPS * steady, of_two - steady, None)
+    jumps = of_two - steady > np.maximum(SUDDEN * of_two, LEAST * variation.max())
+    return np.where(jumps, height, 0.0)
 
 
 def _on_the_way(H: Hamiltonian, model: Model, axis: int) -> Iterator[np.ndarray]:
