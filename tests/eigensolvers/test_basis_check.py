@@ -151,9 +151,10 @@ def square_well(a: float, depth: float) -> float:
 
 @pytest.mark.parametrize("a", [0.8, 0.999, 1.0, 1.001, 1.05, 1.1, 1.15, 1.2])
 def test_a_potential_that_jumps(a):
-    """The edge anywhere between two points, half a spacing from where the grid has it at worst."""
+    """The edge anywhere between two points, half a spacing from where the grid has it at worst: at
+    1.0 an error of 0.069 was once stated as 0.043."""
     model = zt.Model([zt.Kinetic(), zt.Potential(expression=f"where(abs(x) < {a}, -2.0, 0.0)")])
-    eig = zt.eigenstates(zt.discretize(model, zt.Grid(75, 0.2)), 1, basis_check=True)
+    eig = zt.eigenstates(zt.discretize(model, zt.Grid(127, 0.2)), 1, basis_check=True)
     assert eig.info["basis_check"] == "spacing, jumps"
     assert abs(eig.energies[0] - square_well(a, 2.0)) < eig.info["energy_errors"][0] < 0.5
 
