@@ -217,3 +217,18 @@ def test_dtype_and_derivatives():
     # x² is a product, whose derivative at zero is zero; erf'(0) = 2/√π to double precision.
     slope = jax.grad(lambda x: Expression(text, ("x",))(x))(0.0)
     assert slope == pytest.approx(2 / np.sqrt(np.pi), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text, jumps",
+    [
+        ("where(abs(x) < 1, -2, 0)", True),
+        ("sign(x)*exp(-x**2)", True),
+        ("x/abs(x)", True),
+        ("-1/sqrt(x**2 + 2)", False),
+        ("abs(x) + tanh(x/0.1)", True),  # by its functions it may
+        ("0.5*x**2 + exp(-abs(x))", False),
+    ],
+)
+def test_jumps_are_seen_in_the_functions(text, jumps):
+    assert Expression(text, ("x",)).may_jump == jumps

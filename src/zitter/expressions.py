@@ -37,6 +37,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable, Callable]] = {
     "erf": (1, scipy.special.erf, jax.scipy.special.erf),
     "where": (3, np.where, jnp.where),
 }
+_JUMPING = {"where", "sign", "tan", "arctan2"}
 _OPERATORS: dict[type[ast.AST], Callable] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _OPERATORS |= {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 _OPERATORS |= {ast.Div: operator.truediv, ast.Pow: operator.pow}
@@ -90,6 +91,14 @@ class Expression:
         # Branches of `where` may be plain numbers, which have no dtype of their own.
         dtype = jnp.result_type(*arrays.values()) if arrays else float
         return jnp.asarray(_value(self._tree, arrays), dtype)
+
+    @property
+    def may_jump(self) -> bool:
+        """Whether its value may jump where its variables do not, as far as the functions tell."""
+        nodes = list(ast.walk(self._tree))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        sided = "abs" in names and any(isinstance(node, ast.Div) for node in nodes)  # x/|x|
+        return sided or not _JUMPING.isdisjoint(names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):

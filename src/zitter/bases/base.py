@@ -325,8 +325,13 @@ class Basis(eqx.Module):
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """Bases that are poorer in one respect each, by its name: what the levels of H change by on
-        them tells their errors."""
+        them tells their errors. What cannot be poorer is richer, so that nothing is left out."""
         raise Refused(self, "another basis to compare with")
+
+    def richer(self, name: str) -> Basis | None:
+        """A basis that is richer in that respect of `poorer`, where the poorer one says too little:
+        None where there is no other, or where it would tell no more."""
+        return None
 
     # Measuring and showing.
 

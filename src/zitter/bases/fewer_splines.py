@@ -1,6 +1,7 @@
 """Radial splines that are poorer in one respect: fewer, in a smaller box, on another contour.
 
-What a level changes by on them tells what it owes to the basis.
+What a level changes by on them tells what it owes to the basis. Too few splines, or splines too
+coarse for a nucleus, are far from where errors fall with each one more: there more of them tell.
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ import numpy as np
 from zitter.bases.bsplines import ExteriorScaling, RadialBSplines
 
 KEPT = 0.8  # of the intervals, and of the angle
+# Of the intervals of straight lines, whose errors fall but with the square of their length.
+KEPT_LINES = 0.5
+FEWEST = 3  # intervals
+HALVED = 3  # more times the first of the richer intervals is, so that a nucleus is resolved soon
 BOX = 0.9  # of rmax
 
 
 def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
-    """Fewer splines; where the coordinate turns, also a smaller rmax and another angle.
+    """Fewer splines, or more where there are none to spare; where the coordinate turns, also a
+    smaller rmax and another angle.
 
     On the real axis the wall is judged by the pressure on it (`box_errors`).
     """
     breaks = np.unique(radial.knots)
     count = len(breaks) - 1
-    fewer = max(3, round(KEPT * count))
+    kept = KEPT_LINES if radial.degree == 1 else KEPT
+    fewer = max(FEWEST, round(kept * count))
     places = np.linspace(0.0, count, fewer + 1)
-    found = {"splines": _rebuilt(radial, np.interp(places, np.arange(count + 1), breaks))}
+    coarse = np.interp(places, np.arange(count + 1), breaks)
+    found = {"splines": _rebuilt(radial, coarse) if fewer < count else richer(radial)}
     if radial.scaling is not None:
         smaller = breaks[breaks <= BOX * radial.rmax]
         if len(smaller) > 3 and smaller[-1] > radial.scaling.radius:
@@ -30,6 +38,14 @@ def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
         turned = ExteriorScaling(radial.scaling.radius, KEPT * radial.scaling.angle)
         found["angle"] = _rebuilt(radial, breaks, turned)
     return found
+
+
+def richer(radial: RadialBSplines) -> RadialBSplines:
+    """Every interval in two, and those at the origin finer still."""
+    breaks = np.unique(radial.knots)
+    middles = 0.5 * (breaks[1:] + breaks[:-1])
+    at_origin = middles[0] * 0.5 ** np.arange(1, HALVED + 1)
+    return _rebuilt(radial, np.unique(np.concatenate([breaks, middles, at_origin])))
 
 
 def _rebuilt(

@@ -20,6 +20,7 @@ from zitter.eigensolvers import Direct, Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
+from zitter.solve import jumps
 from zitter.terms import Model, Potential, discretize
 
 FINER = 3 / 4  # of the spacing, where a coarser grid does not resolve a nucleus
@@ -28,6 +29,11 @@ BOX_MARGIN = 1.5  # the slope at a wall is known from the first point before it
 # A change of spacing says less than the error on grids too coarse for any power law, and where the
 # potential has a kink: of |x| the error is 1.3 times what it says.
 BASIS_MARGIN = 1.5
+# Of an energy: where a poorer basis changes more, errors need not fall with each function yet.
+UNSURE = 1e-2
+SETTLED = 1 / 4  # of all that richer bases have gained may come from the last
+ROUNDS = 4  # of richer bases
+MOST_UNKNOWNS = 8192  # of a richer basis, if it is not one of twice the size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,13 +80,22 @@ def compared(
         solver = Direct(near=eig.info["near"])
     by: dict[str, np.ndarray] = {}
     coarse = energies
+
+    def on(other: Hamiltonian) -> np.ndarray:
+        return _matched(energies, np.asarray(find(other, n, solver).energies))
+
     with warnings.catch_warnings():  # all has been said with the states in hand
         warnings.simplefilter("ignore", UserWarning)
         for name, other in _others(H):
-            coarse = _matched(energies, np.asarray(find(other, n, solver).energies))
-            change = BASIS_MARGIN * np.abs(energies - coarse)
-            error = change * _error_per_change(H.model, H.basis, other.basis)
-            by[name] = np.maximum(by.get(name, 0.0), np.maximum(error, 0.5 * error.max()))
+            coarse = on(other)
+            change = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
+            by[name] = np.maximum(by.get(name, 0.0), _stated(change))
+        for name, error in by.items():
+            if np.any(error > UNSURE * _scale(energies)):
+                by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
+        edges = jumps.shifts(H, eig.states)
+        if edges is not None:
+            by["jumps"] = _stated(edges)
     info: dict[str, Any] = eig.info
     return EnergyErrors(
         np.asarray(info.get("error_bounds", eig.residuals)),
@@ -88,6 +103,42 @@ def compared(
         np.sum(list(by.values()), axis=0),
         coarse,
         by,
+    )
+
+
+def _stated(change: np.ndarray) -> np.ndarray:
+    """With a margin; the change of one level may vanish by chance."""
+    return BASIS_MARGIN * np.maximum(change, 0.5 * change.max())
+
+
+def _scale(energies: np.ndarray) -> np.ndarray:
+    size = np.abs(energies)
+    return np.maximum(size, 1e-3 * size.max())
+
+
+def _gained(
+    H: Hamiltonian, name: str, energies: np.ndarray, on: Callable[[Hamiltonian], np.ndarray]
+) -> np.ndarray:
+    """What the energies change by on richer bases, once these hardly change them any more."""
+    basis, last = H.basis, energies
+    change = np.zeros(len(energies))
+    for _ in range(ROUNDS):
+        richer = basis.richer(name)
+        if richer is None and basis is H.basis:  # a grid, whose law of convergence is known
+            return change
+        if richer is None or richer.size > max(MOST_UNKNOWNS, 2 * H.basis.size):
+            break
+        found = on(H.origin.remade(discretize(H.model, richer)))
+        change, step = np.abs(found - energies), np.abs(found - last)
+        enough = UNSURE * _scale(found)
+        if basis is not H.basis:
+            enough = np.maximum(enough, SETTLED * change.max())
+        if np.all(step <= enough):
+            return change
+        basis, last = richer, found
+    raise checks.RunError(
+        f"{name} are far too few: with more of them the energies change by {change.max():.1e} "
+        "hartree, and no end of it was found"
     )
 
 

@@ -41,7 +41,7 @@ def eigenstates(
 
     `basis_check` solves again on poorer bases (a grid's spacing, the splines of an atom, …), at
     about the same cost, and puts what they tell of the error of each energy into
-    `info["basis_errors"]`.
+    `info["basis_errors"]`. A basis that is far too poor is compared with richer ones, at more.
     Iterative solvers keep their state in the folder `checkpoint` every so many seconds, and go on
     from there with `resume`; direct ones begin anew.
     """
@@ -102,7 +102,10 @@ def energy_errors(
     is); of that and the change itself the larger is taken. Since the change of one level may vanish
     by chance, no state is trusted beyond half of the largest.
     Of splines the number, and of states that decay also rmax, lmax and the angle of the contour
-    are varied, and the changes are added.
+    are varied, and the changes are added. Where these cannot be poorer, or say more than 1 % of an
+    energy, richer ones are tried as well.
+    Where a potential of the user's own jumps between two points of a grid, the edge may be off by
+    half a spacing: what that shifts a level by is added.
     """
     checks.instance("model", model, Model)
     checks.instance("grid", grid, Basis)

@@ -82,8 +82,8 @@ class ProlateSpheroidal(Basis):
         runtime.settings()
         self.R = float(checks.positive("R", R, "length"))
         self.m = checks.integer("m", m)
-        self.nodes = checks.integer("nodes", nodes, 4, 40)
-        least = 4 + abs(self.m)
+        self.nodes = checks.integer("nodes", nodes, sizes.LEAST, sizes.MOST_NODES)
+        least = sizes.LEAST + abs(self.m)
         self.eta = sizes.default_eta(self.R, self.m) if eta is None else eta
         self.eta = checks.integer("eta", self.eta, least)
         if rmax is not None:
@@ -276,15 +276,21 @@ class ProlateSpheroidal(Basis):
     # Stationary states.
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
-        found: dict[str, tuple[Basis, ...]] = {}
-        if self.nodes > 5:
-            found["nodes"] = (self._with(nodes=self.nodes - 2),)
-        if self.eta > 5 + abs(self.m):
-            found["eta"] = (self._with(eta=self.eta - 2),)
+        nodes = sizes.other_counts(self.nodes, sizes.LEAST)
+        eta = sizes.other_counts(self.eta, sizes.LEAST + abs(self.m))
+        found: dict[str, tuple[Basis, ...]] = {
+            "nodes": tuple(self._with(nodes=count) for count in nodes),
+            "eta": tuple(self._with(eta=count) for count in eta),
+        }
         if self.scaling is not None:
             turned = ExteriorScaling(self.scaling.radius, 0.8 * self.scaling.angle)
             found["angle"] = (self._with(scaling=turned),)
         return found
+
+    def richer(self, name: str) -> Basis | None:
+        if name == "nodes" and self.nodes + sizes.MORE <= sizes.MOST_NODES:
+            return self._with(nodes=self.nodes + sizes.MORE)
+        return self._with(eta=self.eta + sizes.MORE) if name == "eta" else None
 
     def _with(self, **changes: Any) -> ProlateSpheroidal:
         names = ("rmax", "elements", "nodes", "eta", "scaling")

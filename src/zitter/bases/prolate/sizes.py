@@ -19,6 +19,8 @@ from zitter.bases.edges import ConvergenceWarning
 from zitter.keywords import caller
 
 NODES = 12  # in each element
+LEAST, MOST_NODES = 4, 40  # nodes in each element; of η the least for m = 0
+MORE = 4  # of either, where fewer say nothing
 REACH = 80.0  # bohr of the box beyond the nuclei
 FARTHEST = 1e5  # bohr: elements of a few bohr each would be too many
 LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
@@ -30,6 +32,13 @@ LOST = 1e-6  # of e^{−Zr} that polynomials may leave out; levels are then wron
 def default_eta(R: float, m: int) -> int:
     """10 + 1.2R, and what the higher powers of 1−η² take for |m| > 2."""
     return math.ceil(10 + 1.2 * R - 1e-9) + max(abs(m) - 2, 0)
+
+
+def other_counts(count: int, least: int) -> tuple[int, ...]:
+    """To compare with: two less; where so few cannot be, what can, and two more."""
+    if count - 2 >= least:
+        return (count - 2,)
+    return (*range(least, count), count + 2)
 
 
 def default_elements(R: float, reach: float, turn: float | None) -> tuple[float, ...]:

@@ -203,6 +203,11 @@ class SphericalBasis(Basis):
             found["lmax"] = (SphericalBasis(self.radial, self.lmax - 1, self.m),)
         return found
 
+    def richer(self, name: str) -> Basis | None:
+        if name == "splines":
+            return SphericalBasis(fewer_splines.richer(self.radial), self.lmax, self.m)
+        return None
+
     def stationary(self, operator, n, near):
         return channels.stationary(self, operator, n, near)
 

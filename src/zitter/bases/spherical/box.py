@@ -50,20 +50,29 @@ class _NearWall:
 
     def __init__(self, radial: RadialBSplines):
         self.rmax, self.last = radial.rmax, np.s_[:, -radial.degree - 1 :]
+        # Of few splines the last ones reach to the nucleus, where powers of r − rmax do not fit.
+        self.reaches_nucleus = radial.n <= 2 * radial.degree
         with jax.ensure_compile_time_eval():
             self.radial_part = 0.5 * np.asarray(radial.matrix(1.0, 1, 1))
             self.centrifugal = np.asarray(radial.matrix(lambda r: 0.5 / r**2))
             powers = [
                 radial.matrix(lambda r, k=k: (r / radial.rmax - 1) ** k) for k in range(POWERS)
             ]
+            if self.reaches_nucleus:
+                powers.append(radial.matrix(lambda r: radial.rmax / r))
         self.potential = [np.asarray(power)[self.last].ravel() for power in powers]
 
     def fit(self, bands: np.ndarray, l: int) -> tuple[float, float, bool]:
-        """(1/m, V + l(l+1)/2mr² at rmax, no V anywhere) of H = T_l/m + Σ_k v_k (r/rmax − 1)^k."""
+        """(1/m, V + l(l+1)/2mr² at rmax, no V anywhere) of H = T_l/m + Σ_k v_k (r/rmax − 1)^k, with
+        a pole at the origin where that is near."""
         kinetic = self.radial_part + l * (l + 1) * self.centrifugal
         columns = np.column_stack([kinetic[self.last].ravel(), *self.potential])
         scale = np.linalg.norm(columns, axis=0)
         found = np.linalg.lstsq(columns / scale, bands[self.last].ravel())[0] / scale
-        height = found[1] + found[0] * l * (l + 1) / (2 * self.rmax**2)
+        if found[0] <= 0:  # V is too steep for this fit: 1/m where T is largest, and no barrier
+            steepest = np.unravel_index(np.argmax(np.abs(kinetic)), kinetic.shape)
+            return float(abs(bands[steepest] / kinetic[steepest])), -np.inf, False
+        pole = found[1 + POWERS] if self.reaches_nucleus else 0.0
+        height = found[1] + pole + found[0] * l * (l + 1) / (2 * self.rmax**2)
         rest = np.max(np.abs(bands - found[0] * kinetic))
         return float(found[0]), float(height), bool(rest < 1e-8 * np.max(np.abs(bands)))

@@ -254,6 +254,12 @@ class SpinorBasis(Basis):
         rest = self.kappa_max, self.mu_max, self.c, self.order
         return {name: (SpinorBasis(radial, *rest),) for name, radial in splines.items()}
 
+    def richer(self, name: str) -> Basis | None:
+        if name == "splines":
+            rest = self.kappa_max, self.mu_max, self.c, self.order
+            return SpinorBasis(fewer_splines.richer(self.radial), *rest)
+        return None
+
     def stationary(self, operator, n, near):
         from zitter.bases.spinor import states
 
