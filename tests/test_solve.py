@@ -147,6 +147,7 @@ def test_bounds_hold_for_a_potential_that_equal_samples_meet_at_its_zeros():
     assert low < -steepest < steepest < high < 1.2 * steepest
 
 
+@pytest.mark.slow
 def test_bounds_hold_for_a_pulse_of_many_cycles():
     """A sampling that meets only the zeros of the carrier would let Chebyshev diverge."""
     pulse = zt.SineSquared(amplitude=2.0, frequency=8.0, cycles=64, cep=np.pi / 2)
@@ -173,7 +174,7 @@ TARGET = {
     "cos-sin": zt.MatrixExponential(zt.CosSin(14)),
     "paterson-stockmeyer": zt.MatrixExponential(zt.PatersonStockmeyer(degree=6, powers=3)),
 }
-FEW = ("taylor", "lanczos", "cos-sin")
+FEW = ("lanczos", "cos-sin")
 
 
 def excited(amplitude, propagator, dt=0.05):
@@ -314,7 +315,7 @@ def converged(order):
 
 
 @pytest.mark.parametrize(
-    "name", [slow(n) if n in ("split 4", "magnus") else n for n in STEP_CHECKED]
+    "name", [slow(n) if n in ("split 2", "split 4", "magnus") else n for n in STEP_CHECKED]
 )
 def test_step_error_is_the_true_error(name):
     """Richardson's estimate against a converged run: right within a factor of two."""
@@ -325,6 +326,7 @@ def test_step_error_is_the_true_error(name):
     assert 0.5 * true < sol.info["step_error"] < 2 * true
 
 
+@pytest.mark.slow
 def test_observables_carry_the_error_of_the_step(tmp_path):
     """Richardson's estimate of each number against a converged run, in tables and files as well."""
     H, psi, span, exact = converged("spectral")

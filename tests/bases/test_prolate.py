@@ -63,6 +63,7 @@ def test_momentum_and_position_agree(m):
         assert abs(abs(z) - two_centers.DIPOLE) < 1e-11
 
 
+@pytest.mark.slow
 def test_force_is_the_second_derivative_of_the_dipole():
     """⟨z⟩ = d cos(ΔE t) for equal parts of two states, so ⟨z̈⟩ = −ΔE² d at first."""
     basis = zt.ProlateSpheroidal(2.0, rmax=31.0)
@@ -87,6 +88,7 @@ def test_polarizability():
     assert abs(found - two_centers.POLARIZABILITY) < 1e-10  # 12 digits are known
 
 
+@pytest.mark.slow
 def test_static_field_width():
     """A complex eigenvalue on a turned contour: the molecule decays in the field."""
     field, energy, width = two_centers.STARK
@@ -190,6 +192,7 @@ def test_cayleys_step_keeps_the_norm():
     assert abs(float(basis.norm(run(known, psi)) / basis.norm(psi)) - 1) < 1e-11
 
 
+@pytest.mark.slow
 def test_potentials_may_be_traced():
     basis = small()
 
@@ -351,6 +354,7 @@ def two_charges(R, Z):
     return zt.Model([zt.Kinetic(), zt.Coulomb(Z=Z, centers=centers)])
 
 
+@pytest.mark.slow
 def test_charges_that_outrun_the_polynomials_are_told():
     """With default sizes 1sσ of Z = 8, 1 at R = 4 is wrong by 8e-4 hartree."""
     with pytest.warns(zt.spectra.ConvergenceWarning, match="too few for a nucleus of charge 8"):

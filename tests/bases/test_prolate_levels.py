@@ -89,6 +89,7 @@ def test_equal_charges_keep_parity_where_levels_agree():
         np.testing.assert_allclose(state[:, ::-1], parity * state, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_levels_of_a_large_basis_go_the_short_way_too():
     basis = zt.ProlateSpheroidal(50.0, eta=66)
     assert basis.size > 8192  # beyond what Direct takes as a full matrix

@@ -63,6 +63,7 @@ class TestGradients:
         # The differences err by step⁴ f⁗/30 and by 1e-15/step.
         np.testing.assert_allclose(estimated, exact, rtol=0, atol=1e-6 * np.max(np.abs(exact)))
 
+    @pytest.mark.slow
     def test_of_two_levels(self):
         self.judged(inversion(), free(), 1e-3)
 
@@ -115,6 +116,7 @@ class TestGradients:
         assert float(np.sum(slope * way)) == pytest.approx(along, rel=1e-6)
         assert abs(along) > 1e-2
 
+    @pytest.mark.slow
     def test_where_there_is_no_field(self):
         """At zero the upper level is empty to second order, and its slope is zero, not NaN."""
         quiet = zt.FreeForm(np.zeros((2, 3)), band=(0.2, 0.4), duration=40.0)

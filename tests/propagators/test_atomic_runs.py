@@ -213,6 +213,7 @@ def test_a_method_is_chosen_for_splines(ground):
     assert ends["AngularSplit"] == pytest.approx(ends["CrankNicolson"], abs=2e-4)
 
 
+@pytest.mark.slow
 def test_a_run_says_that_its_basis_was_too_small(ground):
     H = zt.discretize(zt.Model([*ATOM, zt.LengthGauge(WEAK)]), BASIS)
     run = zt.evolve(H, ground, (0.0, END), 0.1, zt.AngularSplit(), save_every=10**6)

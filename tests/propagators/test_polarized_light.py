@@ -60,7 +60,7 @@ def test_linear_light_along_any_direction():
 
 
 @pytest.mark.filterwarnings("ignore::zitter.spectra.ConvergenceWarning")
-@pytest.mark.parametrize("start", [(0, 0), (1, 0)])
+@pytest.mark.parametrize("start", [pytest.param((0, 0), marks=pytest.mark.slow), (1, 0)])
 def test_elliptic_light_is_the_same_in_any_plane_and_of_order_two(start):
     """From 1s, and from 2p₀ along the axis of the turning field, which has the other parity."""
     options = {"polarization": "x", "ellipticity": 0.6}
@@ -110,6 +110,7 @@ def oblique(pulse, basis):
     return H, zt.Hamiltonian(basis, H.fixed, changing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", OBLIQUE)
 def test_light_in_an_oblique_plane_keeps_the_reflection_at_it(light):
     psi, counts, kicked = bound(SMALL), [], []
@@ -133,6 +134,7 @@ def test_light_in_an_oblique_plane_is_that_of_three_axes():
     assert float(SMALL.norm(runs[0] - jnp.asarray(runs[1]))) < 1e-10
 
 
+@pytest.mark.slow
 def test_records_in_between_change_nothing():
     H, psi = driven(polarization="x", ellipticity=1.0, amplitude=0.05), bound()
     runs = [evolved(H, psi, save_every=every, observables=[zt.Norm()]) for every in (1, 3, 10**6)]

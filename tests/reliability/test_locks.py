@@ -100,13 +100,17 @@ def test_walkers_of_a_run_stay_while_it_is_at_work(holder, tmp_path, walk):
     assert not (tmp_path / "out" / "settled").exists()
 
 
+def _stopped(*given):
+    raise KeyboardInterrupt
+
+
 def test_blocks_of_another_run_go_with_its_walkers(tmp_path, monkeypatch):
     """A run that begins anew and is killed before its first block goes on by itself."""
     psi = zt.qmc.SlaterJastrow(zt.qmc.Trap(1.0, 0.8))
     options = {"walkers": 4, "blocks": 4, "equilibration": 10, "checkpoint": tmp_path / "out"}
     zt.qmc.vmc(psi, seed=1, **options)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(runs.Run, "drive", lambda *given: signal.raise_signal(signal.SIGINT))
+        patch.setattr(runs.Run, "drive", _stopped)
         zt.qmc.vmc(psi, seed=2, **options)
     again = zt.qmc.vmc(psi, seed=2, resume=True, **options)
     assert again.energy == zt.qmc.vmc(psi, seed=2, **{**options, "checkpoint": None}).energy

@@ -118,6 +118,7 @@ def test_density_in_a_plane(tmp_path):
     assert ("x (bohr)", "y (bohr)") in labels
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lmax")
 def test_the_overview_of_light_that_turns_is_in_its_plane():
     run = circular_run([zt.Norm(), zt.Acceleration()])
