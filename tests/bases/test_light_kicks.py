@@ -34,6 +34,7 @@ LIGHT = {
     "space": (ALL, [X, Y, Z], [0.3, -0.2, 0.25]),
     "one l": (zt.SphericalBasis(RADIAL, 0), [Z], [0.4]),
 }
+FEW = ("z", "zx plane", "space", "one l")
 
 
 def made(basis, directions, batches=3):
@@ -66,9 +67,9 @@ def some_state(basis):
 
 
 @pytest.mark.parametrize("batches", [slow(1), 3])
-@pytest.mark.parametrize("case", LIGHT.values(), ids=LIGHT)
-def test_the_kick_is_the_exponential_of_the_truncated_light(case, batches):
-    basis, directions, angles = case
+@pytest.mark.parametrize("name", [n if n in FEW else slow(n) for n in LIGHT])
+def test_the_kick_is_the_exponential_of_the_truncated_light(name, batches):
+    basis, directions, angles = LIGHT[name]
     split, lights = made(basis, directions, batches)
     psi = some_state(basis)
     exact = scipy.linalg.expm(-1j * orthonormal(split, lights, angles)) @ np.ravel(psi)

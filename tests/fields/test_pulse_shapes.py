@@ -256,6 +256,7 @@ def test_tabulated_files(tmp_path):
         Tabulated(file=str(tmp_path / "cut.npz"))
 
 
+@pytest.mark.slow
 def test_tabulated_potential_reproduces_its_source_at_fourth_order_and_its_field_at_third():
     pulse = SineSquared(**LIGHT, cycles=4)
     t = np.linspace(5.0, 75.0, 333)

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from marks import slow
 from zitter.linalg.kernels import explicit_update
 
 
@@ -33,7 +34,7 @@ def test_xla_form_is_the_definition(updates):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), (jnp.float32, 1e-6)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float64, 1e-14), slow(jnp.float32, 1e-6)])
 @pytest.mark.parametrize("shape", [(1, 4, 5), (2, 3, 3), (7, 20, 33), (16, 5, 64)])
 @pytest.mark.parametrize("updates", [2, 8])
 def test_numba_equals_xla(dtype, tolerance, shape, updates):

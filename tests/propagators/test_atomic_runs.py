@@ -87,6 +87,7 @@ def states(atom):
     return zt.eigenbasis(atom, energy_max=60.0)
 
 
+@pytest.mark.slow
 def test_absorber_between_eigenstates_is_that_on_splines(states):
     absorber = zt.ComplexAbsorber(12.0)
     between: Any = zt.discretize(zt.Model([zt.FieldFree(), absorber]), states).absorber

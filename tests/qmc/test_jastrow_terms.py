@@ -13,6 +13,7 @@ import pytest
 from jastrow_systems import NUCLEI, SYSTEMS, molecule, places, random_jastrow, solid
 from walker_programs import begin, scattered
 
+from marks import slow
 from zitter import checks, io
 from zitter.qmc import Chi, ElectronGas, Electrons, F, H, Nodeless, Nucleus, Q, SlaterJastrow, U
 from zitter.qmc.jastrow import Jastrow, Move, Moves
@@ -45,6 +46,7 @@ def closed_forms(jastrow, r, dtype=jnp.float64):
     return jastrow.derivatives(r, dtype)
 
 
+@pytest.mark.parametrize("jastrow", ["molecule", slow("solid")], indirect=True)
 def test_derivatives_by_closed_forms(jastrow):
     r = places(jastrow.terms[0].system)
     for found, expected in zip(

@@ -13,6 +13,7 @@ import scipy.signal
 import scipy.stats
 
 import zitter as zt
+from marks import slow
 from zitter.qmc import Samples, correlations, statistics
 from zitter.qmc.optimized import Optimized, Stage
 from zitter.qmc.statistics import autocorrelation_time, equilibration, reblock
@@ -47,7 +48,8 @@ def test_error_bars_cover_the_truth_as_often_as_they_should():
 
 
 @pytest.mark.parametrize(
-    ("n", "a"), [(20, 0.5), (20, 0.9), (28, 0.7), (60, 0.7), (100, 0.9), (200, 0.7), (200, 0.0)]
+    ("n", "a"),
+    [(20, 0.5), (20, 0.9), slow(28, 0.7), (60, 0.7), slow(100, 0.9), slow(200, 0.7), (200, 0.0)],
 )
 def test_short_runs_have_honest_error_bars(n, a):
     """The whole chain, transient and reblocking, on short series: 1000 of each, ± 1.5 % by chance.
