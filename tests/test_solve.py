@@ -229,6 +229,7 @@ def test_gradient_of_soft_core_hydrogen_s_survival(propagator, order):
     assert abs(float(slope)) > 1e-3
 
 
+@pytest.mark.slow
 def test_vmap_over_amplitudes():
     amplitudes = jnp.array([0.02, 0.1, 0.3])
     together = jax.vmap(lambda a: excited(a, zt.Taylor(12)))(amplitudes)

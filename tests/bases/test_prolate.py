@@ -77,6 +77,7 @@ def test_force_is_the_second_derivative_of_the_dipole():
     assert abs(abs(dipole[2]) - two_centers.DIPOLE) < 1e-11
 
 
+@pytest.mark.slow
 def test_polarizability():
     """α = 2 Σ |⟨n|z|0⟩|²/(E_n − E₀), from one linear system."""
     basis = zt.ProlateSpheroidal(2.0, rmax=31.0, eta=12)

@@ -108,6 +108,7 @@ def test_an_oblique_line_spans_a_plane_with_its_own_axis():
     assert first @ second == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_was_absorbed_comes_from_the_flux_through_a_sphere():
     light = pulse()
     absorber = [zt.ComplexAbsorber(width=20.0)]

@@ -243,6 +243,7 @@ def test_refusals():
         spectra.angular_spectrum(absorbing.static, left, ENERGIES)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_finished():
     pulse = light(0.8)
     H = atom(YUKAWA, SHORT, extra=[zt.VelocityGauge(pulse)])
