@@ -197,13 +197,18 @@ def test_the_own_estimate_of_a_method_is_heard_where_nobody_checks():
         zt.evolve(H, packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3))
 
 
-def test_the_own_estimate_of_a_method_is_heard_where_two_wrong_runs_agree():
+@pytest.mark.parametrize("norm", [1e-2, 1.0])
+def test_the_own_estimate_of_a_method_is_heard_where_two_wrong_runs_agree(norm):
     """Steps and those twice as long may lie near to each other, and far from the truth."""
     H = hamiltonian(zt.Harmonic(1.0))
     with pytest.warns(AccuracyWarning, match="is off by"):
-        arguments = H, packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3)
+        arguments = H, norm * packet(0.3, 3.0), (0.0, 2.0), 0.2, zt.Lanczos(3)
         sol = zt.evolve(*arguments, step_check=True)
-    assert sol.info["step_error"] >= sol.info["error_estimate"] > 0.05
+    own = sol.info["error_estimate"]
+    assert own > 0.05
+    # Steps of Lanczos keep the norm, to which both belong.
+    assert sol.info["step_error"] / norm >= own * (1 - 1e-6)
+    assert sol.info["step_error"] / norm < 20 * own
 
 
 def test_a_run_of_one_step_says_that_its_error_is_not_known():

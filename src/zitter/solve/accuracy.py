@@ -124,7 +124,7 @@ def _gained(
     change = np.zeros(len(energies))
     for _ in range(ROUNDS):
         richer = basis.richer(name)
-        if richer is None and basis is H.basis:  # a grid, whose law of convergence is known
+        if richer is None and basis is H.basis:  # what the poorer one says is all there is
             return change
         if richer is None or richer.size > max(MOST_UNKNOWNS, 2 * H.basis.size):
             break

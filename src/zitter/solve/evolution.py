@@ -311,9 +311,12 @@ class Plan:
         share = 1 / (ratio ** self.checked_with.convergence_order(self.H) - 1)
         basis, pair = self.context.H.basis, (twice.final, solution.final)
         distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))
-        # Steps far too long may agree in what is wrong with those twice as long.
+        # Steps far too long may agree in what is wrong with those twice as long. The method's own
+        # estimate is a part of the norm, of which the larger of both ends counts.
         own = float(solution.info.get("error_estimate", 0.0))
-        error = max(share * distance, own if own > self.step_limit else 0.0)
+        norm = float(basis.norm(basis.divide(solution.final)))
+        largest = max(norm, (norm**2 + max(solution.info["norm_loss"], 0.0)) ** 0.5)
+        error = max(share * distance, own * largest if own > self.step_limit else 0.0)
         solution.info |= {"step_error": error, "step_error_share": share}
         solution.twice = runtime.to_host(twice.final)
         solution.step_errors = {

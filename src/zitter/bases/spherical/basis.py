@@ -21,7 +21,7 @@ import scipy.sparse as sparse
 from jax.sharding import Mesh
 
 from zitter import checks, runtime
-from zitter.bases import fewer_splines
+from zitter.bases import other_splines
 from zitter.bases.base import Basis
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge, LastL
@@ -194,7 +194,7 @@ class SphericalBasis(Basis):
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """The last l counts where H couples channels; otherwise each l stands alone."""
-        splines = fewer_splines.poorer(self.radial)
+        splines = other_splines.poorer(self.radial)
         found: dict[str, tuple[Basis, ...]] = {
             name: (SphericalBasis(radial, self.lmax, self.m),) for name, radial in splines.items()
         }
@@ -205,7 +205,7 @@ class SphericalBasis(Basis):
 
     def richer(self, name: str) -> Basis | None:
         if name == "splines":
-            return SphericalBasis(fewer_splines.richer(self.radial), self.lmax, self.m)
+            return SphericalBasis(other_splines.richer(self.radial), self.lmax, self.m)
         return None
 
     def stationary(self, operator, n, near):

@@ -20,7 +20,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from zitter import checks, runtime, units
-from zitter.bases import fewer_splines
+from zitter.bases import other_splines
 from zitter.bases.base import Basis, Refused
 from zitter.bases.bsplines import RadialBSplines
 from zitter.bases.edges import Edge
@@ -250,14 +250,14 @@ class SpinorBasis(Basis):
     # Stationary states. What works with this basis imports it, so it is imported when asked for.
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
-        splines = fewer_splines.poorer(self.radial)
+        splines = other_splines.poorer(self.radial)
         rest = self.kappa_max, self.mu_max, self.c, self.order
         return {name: (SpinorBasis(radial, *rest),) for name, radial in splines.items()}
 
     def richer(self, name: str) -> Basis | None:
         if name == "splines":
             rest = self.kappa_max, self.mu_max, self.c, self.order
-            return SpinorBasis(fewer_splines.richer(self.radial), *rest)
+            return SpinorBasis(other_splines.richer(self.radial), *rest)
         return None
 
     def stationary(self, operator, n, near):

@@ -1,4 +1,4 @@
-"""Radial splines that are poorer in one respect: fewer, in a smaller box, on another contour.
+"""Radial splines to compare with: fewer or more, in a smaller box, on another contour.
 
 What a level changes by on them tells what it owes to the basis. Too few splines, or splines too
 coarse for a nucleus, are far from where errors fall with each one more: there more of them tell.
