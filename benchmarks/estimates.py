@@ -82,7 +82,7 @@ MOLECULE = (
 type = "ProlateSpheroidal"
 R = 2.0
 rmax = 600
-eta = 400
+eta = 1200
 [model]
 terms = ["Kinetic", { type = "Coulomb", Z = [1, 1], centers = [[0, 0, -1], [0, 0, 1]] },
   { type = "LengthGauge", pulse = "laser" }]
@@ -93,7 +93,7 @@ SPINOR = """
 [basis]
 type = "SpinorBasis"
 radial = { type = "RadialBSplines", n = 400, degree = 7, rmax = 60 }
-kappa_max = 14
+kappa_max = 20
 [model]
 terms = ["Dirac", { type = "Coulomb", Z = 1 }, { type = "DiracLight", pulse = "laser", lmax = 4 }]
 [laser]
@@ -148,12 +148,13 @@ CASES = {
     "InstantaneousPopulations": grid(2400, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
     + evolve('"SplitOperator"', 40, 0.01,
         'save_every = 4\nobservables = [{ type = "InstantaneousPopulations", n = 4 }]'),
-    "LOBPCG": grid([64, 64, 64], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
-    "ChebyshevFilter": grid([64, 64, 64], 0.6, DIFFERENCES)
-    + levels('{ type = "ChebyshevFilter", tol = 1e-5 }', 12),
+    "LOBPCG": grid([96, 96, 96], 0.6, SPECTRAL)
+    + levels('"LOBPCG"', 8),
+    "ChebyshevFilter": grid([96, 96, 96], 0.6, DIFFERENCES)
+    + levels('{ type = "ChebyshevFilter", tol = 1e-4 }', 12),
     "ImaginaryTime": grid([128, 128, 128], 0.4, DIFFERENCES)
     + levels('{ type = "ImaginaryTime", tol = 1e-3 }'),
-    "Direct, dense": grid([60, 60], 0.4, SPECTRAL) + levels('"Direct"', 4),
+    "Direct, dense": grid([72, 72], 0.4, SPECTRAL) + levels('"Direct"', 4),
     "Direct, near": grid([20, 20, 20], 0.5, '{ type = "Kinetic", order = 4 }')
     + levels('{ type = "Direct", near = -0.1 }', 2),
     "vmc": GAS + "[vmc]\nwalkers = 1024\nblocks = 30\nstride = 3\n",

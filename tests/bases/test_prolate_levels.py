@@ -9,6 +9,7 @@ import zitter as zt
 from systems import two_centers
 from zitter.bases.prolate.levels import Pair
 from zitter.bases.prolate.matrices import dense
+from zitter.eigensolvers.recommended import SMALL, recommended
 
 CASES = [
     (case, label, energy)
@@ -152,3 +153,13 @@ def test_the_wall_shifts_energies_as_told():
 def test_elements_assemble():
     blocks = np.array([[[1.0, 2.0], [2.0, 5.0]], [[7.0, 3.0], [3.0, 9.0]]])
     np.testing.assert_array_equal(dense(blocks), [[1.0, 2.0], [2.0, 12.0]])
+
+
+def test_whether_levels_can_be_found_is_asked_without_finding_them(monkeypatch):
+    """They take long, and would be found twice."""
+    terms = [zt.Kinetic(), zt.Coulomb(Z=[1, 1], centers=[[0, 0, -1], [0, 0, 1]])]
+    H = zt.discretize(zt.Model(terms), zt.ProlateSpheroidal(R=2.0, rmax=40.0, eta=40))
+    monkeypatch.setattr(zt.ProlateSpheroidal, "stationary", None)
+    assert H.basis.size > SMALL
+    assert recommended(H, 1) == zt.Direct()
+    assert zt.Direct().memory(H, 1) is None

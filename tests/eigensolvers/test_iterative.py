@@ -8,6 +8,7 @@ import pytest
 
 import zitter as zt
 from marks import slow
+from zitter.eigensolvers import block
 
 # Small boxes compile and solve fast; that their walls are felt does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore::zitter.eigensolvers.errors.BoxWarning")
@@ -151,3 +152,14 @@ def test_recommended_solver(grid, kinetic, kind):
 
     H = zt.discretize(zt.Model([*kinetic, zt.Harmonic(1.0)]), grid)
     assert isinstance(recommended(H, 2), kind)
+
+
+@pytest.mark.parametrize("length", [1, 97, 127 * 131, 2**14])
+def test_inner_products_in_pieces_are_those_in_one(length):
+    """Also of lengths that few numbers divide."""
+    rng = np.random.default_rng(1)
+    bra, ket = (
+        rng.standard_normal((n, length)) + 1j * rng.standard_normal((n, length)) for n in (3, 5)
+    )
+    found = block.gram(jnp.asarray(bra), jnp.asarray(ket))
+    assert np.allclose(found, bra.conj() @ ket.T, rtol=0, atol=1e-12 * length)

@@ -287,6 +287,10 @@ class Basis(eqx.Module):
 
     # Stationary states.
 
+    def finds_states(self, operator: Operator) -> bool:
+        """Whether `stationary` finds the lowest states of H, at any size."""
+        return False
+
     def stationary(
         self, operator: Operator, n: int, near: float | None
     ) -> tuple[np.ndarray, Any, str] | None:

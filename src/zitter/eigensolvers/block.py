@@ -11,9 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks
+from zitter import checks, runtime
 from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
+
+MOST_PIECES = 128  # in which inner products are taken on a CPU
 
 
 class Precondition(eqx.Module):
@@ -32,7 +34,24 @@ def apply_block(H: Hamiltonian, block: jax.Array) -> jax.Array:
 
 def gram(bra: jax.Array, ket: jax.Array) -> jax.Array:
     """The matrix ⟨bra_i|ket_j⟩ of plain inner products."""
-    return bra.reshape(bra.shape[0], -1).conj() @ ket.reshape(ket.shape[0], -1).T
+    bra, ket = bra.reshape(bra.shape[0], -1).conj(), ket.reshape(ket.shape[0], -1)
+    if runtime.settings().mesh is not None:  # cut into other pieces already
+        return bra @ ket.T
+    return jax.lax.platform_dependent(bra, ket, cpu=_gram_in_pieces, default=lambda b, k: b @ k.T)
+
+
+def _gram_in_pieces(bra: jax.Array, ket: jax.Array) -> jax.Array:
+    """The product on a CPU copies all of `ket`, which no compiler's count of memory shows."""
+    length = bra.shape[1]
+    pieces = max(k for k in range(1, MOST_PIECES + 1) if length % k == 0)
+    bra, ket = (x.reshape(len(x), pieces, -1) for x in (bra, ket))
+
+    def added(k: Any, found: jax.Array) -> jax.Array:
+        there = (jax.lax.dynamic_index_in_dim(x, k, 1, keepdims=False) for x in (bra, ket))
+        return found + jnp.einsum("ix,jx->ij", *there)
+
+    zero = jnp.zeros((len(bra), len(ket)), jnp.result_type(bra, ket))
+    return jax.lax.fori_loop(0, pieces, added, zero)
 
 
 def combine(mix: jax.Array, block: jax.Array) -> jax.Array:

@@ -10,11 +10,18 @@ import scipy.linalg
 from zitter import checks
 from zitter.bases.base import Basis
 from zitter.eigensolvers.base import Eigensolver
-from zitter.eigensolvers.matrices import DENSE_LIMIT, dense_matrix, dense_metric, matrices
+from zitter.eigensolvers.matrices import (
+    DENSE_LIMIT,
+    dense_matrix,
+    dense_metric,
+    full_matrix,
+    matrices,
+)
 from zitter.linalg.bands import lapack_upper
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.shift_invert import nearest
+from zitter.segments import memory_to_call
 
 
 class Direct(Eigensolver):
@@ -31,14 +38,15 @@ class Direct(Eigensolver):
         self.near = None if near is None else float(checks.scalar("near", near, "energy"))
 
     def memory(self, H, n):
-        """Of a dense matrix: itself, its transpose added, and the half of that (`dense_matrix`)."""
+        """Of dense matrices: while H is made, or H and LAPACK's copy of it; S likewise."""
         short = H.basis.orthonormal and has_short_form(H.operator)
         if self.near is not None or short or H.basis.size > DENSE_LIMIT:
             return None
-        if H.basis.stationary(H.operator, 1, None) is not None:
+        if H.basis.finds_states(H.operator):
             return None
         matrix = H.basis.size**2 * np.dtype(H.operator.dtype).itemsize
-        return (3 if H.basis.orthonormal else 4) * matrix
+        made = memory_to_call(full_matrix, H.operator)
+        return max(made, (2 if H.basis.orthonormal else 4) * matrix)
 
     def solve(self, H, n):
         operator, basis = H.operator, H.basis

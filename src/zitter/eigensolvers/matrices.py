@@ -33,7 +33,7 @@ def matrices(H: Hamiltonian, method: str) -> tuple[Any, Any]:
 
 def dense_matrix(operator: Operator) -> np.ndarray:
     """H as a full matrix, without what rounding leaves of H − H† where that is zero."""
-    matrix = np.asarray(_matrix(operator))
+    matrix = np.asarray(full_matrix(operator))
     return 0.5 * (matrix + matrix.conj().T) if operator.hermitian else matrix
 
 
@@ -43,6 +43,6 @@ def dense_metric(basis: Basis) -> np.ndarray | None:
 
 
 @eqx.filter_jit
-def _matrix(operator: Operator) -> jax.Array:
+def full_matrix(operator: Operator) -> jax.Array:
     """Compiled once for all operators of a kind, as moving nuclei need it."""
     return operator.as_matrix()

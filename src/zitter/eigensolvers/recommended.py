@@ -21,6 +21,6 @@ def recommended(H: Hamiltonian, n: int) -> Eigensolver:
         return LOBPCG()
     if H.basis.size <= DENSE_LIMIT or has_short_form(H.operator) or not H.operator.bounded_below:
         return Direct()
-    if H.basis.stationary(H.operator, 1, None) is not None:  # the basis has a short way at any size
+    if H.basis.finds_states(H.operator):
         return Direct()
     return ChebyshevFilter()

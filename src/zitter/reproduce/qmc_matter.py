@@ -84,7 +84,7 @@ class Size:
 
 
 SMALL = Size(256, (256, 5), 60, 40, (1.0, 1.0))
-FULL = Size(16384, (4096, 12), 150, 150, (1 / 8, 1 / 16))
+FULL = Size(16384, (4096, 12), 150, 300, (1 / 8, 1 / 16))
 # What VMC without a Jastrow factor may miss in the full run (hartree), three times its largest
 # error bar: a choice.
 HARTREE_FOCK = 7.5e-3

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -139,19 +140,36 @@ def of_solver(
     if _is_cut(solver):
         return Needs(None, None)
     memory = memory_of_solver(H, n, solver) if memory is None else memory
-    found = solver_trials.times(H, n, solver)
-    power = 3 if solver.few_rounds(1) is None else 1  # dense matrices, or the states of each round
-    total, grids = 1.0, 1
     with warnings.catch_warnings():  # the run says what there is to say of its own basis
         warnings.simplefilter("ignore", UserWarning)
-        for other in accuracy.others(H) if checked else ():
-            share = other.basis.size / H.basis.size
-            total, grids = total + share**power, grids + 1
-            if share > 1 and memory is not None:  # a finer grid, where no coarser one would do
-                memory = max(memory, memory_of_solver(other, n, recommended(other, n)) or 0)
-    if found is None:
+        others = [(H, n, recommended(H, n)) for H in accuracy.others(H)] if checked else []
+        own = solver_trials.times(H, n, solver)
+        more = _times_of_others(others, (H, n, solver), own)
+    if memory is not None and others:  # the states that were found stay
+        kept = segments.bytes_of(H) + n * given_bytes(H.basis, H.operator.dtype)
+        memory = max(memory, kept + max(memory_of_solver(*other) or 0 for other in others))
+    if own is None or more is None:
         return Needs(memory, None, None)
-    return Needs(memory, total * found.running, grids * found.compiling)
+    return Needs(memory, own.running + more.running, own.compiling + more.compiling)
+
+
+Search = tuple[Hamiltonian, int, Eigensolver]
+
+
+def _times_of_others(
+    others: Sequence[Search], tried: Search, spent: solver_trials.Times | None
+) -> solver_trials.Times | None:
+    """By their sizes, from the search that was tried, or the largest of them where the solver is
+    another one."""
+    if spent is not None and others:
+        largest = max(others, key=lambda other: other[0].basis.size)
+        if largest[2] != tried[2]:
+            tried, spent = largest, solver_trials.times(*largest)
+    if spent is None:
+        return None
+    power = 3 if tried[2].few_rounds(1) is None else 1  # dense matrices, or states of each round
+    shares = ((other[0].basis.size / tried[0].basis.size) ** power for other in others)
+    return solver_trials.Times(sum(shares) * spent.running, len(others) * spent.compiling)
 
 
 def memory_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:

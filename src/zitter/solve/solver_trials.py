@@ -27,6 +27,8 @@ TIMED = 250_000  # the most unknowns with which a round is timed
 NUMBERS = 1_000_000  # of all states together while it is timed
 MOST_STATES = 50  # beyond, rounds are long also on the coarser grid: their products grow as n²
 MOST_ROUNDS = 300
+FEW_ROUNDS = 10
+WORTH_COUNTING = 2.0  # times more rounds than on the coarser grid
 PATIENCE = 5.0  # seconds for the rounds on the coarser grid, after the first
 DENSE_PILOT = 400
 
@@ -53,6 +55,8 @@ def times(H: Hamiltonian, n: int, solver: Eigensolver) -> Times | None:
         # Compiling for one more grid takes longer than rounds that are a little longer.
         pilot = (there, ratio) if there.basis.size <= 4 * PILOT else _coarser(H, PILOT)
         rounds = _rounds_of_pilot(*pilot, n, solver)
+        if rounds is None and pilot[0] is not there:
+            rounds = _rounds_of_pilot(there, ratio, n, solver, few=0)
     except (checks.InputError, Unsupported):
         return None
     if rounds is None:
@@ -83,18 +87,22 @@ def _few(solver: Eigensolver, H: Hamiltonian, n: int, count: int) -> float:
     return time.perf_counter() - tick
 
 
-def _rounds_of_pilot(small: Hamiltonian, ratio: float, n: int, solver: Eigensolver) -> float | None:
-    """Rounds on a coarser grid in the same box, and what the finer one adds to them."""
-    few = solver.few_rounds(MOST_ROUNDS)
-    assert few is not None
-    limited: Any = {"rounds": _Patient(PATIENCE)} if few.keeps_rounds else {}
+def _rounds_of_pilot(
+    small: Hamiltonian, ratio: float, n: int, solver: Eigensolver, few: int = FEW_ROUNDS
+) -> float | None:
+    """Rounds on a coarser grid in the same box, and what the finer one adds to them; None where
+    they are too many, or so few that what is added would be a guess."""
+    limited = solver.few_rounds(MOST_ROUNDS)
+    assert limited is not None
+    given: Any = {"rounds": _Patient(PATIENCE)} if limited.keeps_rounds else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _, _, info = few.solve(small, n, **limited)
+            _, _, info = limited.solve(small, n, **given)
     except checks.RunError:
         return None
-    return len(info["residual_history"]) * solver.rounds_grow(ratio)
+    rounds, growth = len(info["residual_history"]), solver.rounds_grow(ratio)
+    return None if rounds < few and growth > WORTH_COUNTING else rounds * growth
 
 
 class _Patient(Rounds):

@@ -297,6 +297,9 @@ class ProlateSpheroidal(Basis):
         same: dict[str, Any] = {name: getattr(self, name) for name in names}
         return ProlateSpheroidal(self.R, self.m, **(same | changes))
 
+    def finds_states(self, operator: Operator) -> bool:
+        return states.separated(self, operator) is not None
+
     def stationary(
         self, operator: Operator, n: int, near: float | None
     ) -> tuple[np.ndarray, Any, str] | None:

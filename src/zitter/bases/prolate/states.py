@@ -23,14 +23,20 @@ LEAST_HEIGHT = 1e-3  # hartree of V − E: where a state is not bound, it decays
 LETTERS = ("spdfghiklmnoqrtuv", "σπδφγηικ")
 
 
+def separated(basis: ProlateSpheroidal, operator: Operator) -> Separable | None:
+    """H where it is known, Hermitian and separates, else None."""
+    if checks.is_traced(operator) or not operator.hermitian:
+        return None
+    known, rest = basis.separate(operator)
+    return known if isinstance(known, Separable) and rest is None else None
+
+
 def stationary(
     basis: ProlateSpheroidal, operator: Operator, n: int, near: float | None
 ) -> tuple[np.ndarray, Any, str] | None:
     """(energies, states, how) where H separates and is Hermitian, else None."""
-    if checks.is_traced(operator) or not operator.hermitian:
-        return None
-    known, rest = basis.separate(operator)
-    if not isinstance(known, Separable) or rest is not None:
+    known = separated(basis, operator)
+    if known is None:
         return None
     weights = basis.separated_volume
     pair = Pair(

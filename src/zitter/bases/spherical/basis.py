@@ -208,6 +208,9 @@ class SphericalBasis(Basis):
             return SphericalBasis(other_splines.richer(self.radial), self.lmax, self.m)
         return None
 
+    def finds_states(self, operator):
+        return isinstance(operator, RadialBlocks)
+
     def stationary(self, operator, n, near):
         return channels.stationary(self, operator, n, near)
 

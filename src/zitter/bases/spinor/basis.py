@@ -148,6 +148,7 @@ class SpinorBasis(Basis):
         p = bands.shape[1] // 2
         return bands.at[:, p, :2].add(1 - mask[:, :2]).astype(dtype)
 
+    @eqx.filter_jit  # one operation after another would hold ψ once for each band
     def overlap(self, psi: jax.Array) -> jax.Array:
         bands = self.overlap_matrices(_precision_of(psi))
         return self.product(bands, psi)
@@ -259,6 +260,11 @@ class SpinorBasis(Basis):
             rest = self.kappa_max, self.mu_max, self.c, self.order
             return SpinorBasis(other_splines.richer(self.radial), *rest)
         return None
+
+    def finds_states(self, operator):
+        from zitter.bases.spinor.blocks import SpinorBlocks
+
+        return isinstance(operator, SpinorBlocks)
 
     def stationary(self, operator, n, near):
         from zitter.bases.spinor import states
