@@ -12,7 +12,7 @@ import pytest
 import zitter as zt
 from zitter import loop, solve, together
 from zitter.bases.edges import ConvergenceWarning
-from zitter.hamiltonian import Hamiltonian
+from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.dense import Dense
 from zitter.solve.guards import (
     AccuracyWarning,
@@ -251,3 +251,31 @@ def test_a_stop_while_the_step_is_checked_ends_the_run(steps, tmp_path, monkeypa
     np.testing.assert_array_equal(resumed.final, whole.final)
     np.testing.assert_array_equal(resumed.observables["norm"], whole.observables["norm"])
     assert resumed.info["step_error"] == whole.info["step_error"]
+
+
+def test_whether_light_keeps_the_norm_is_found_once_for_each_kind(monkeypatch):
+    """Guards ask at each record, and each item of a sweep asks again."""
+    made = []
+    at = Driven.at
+    monkeypatch.setattr(Driven, "at", lambda self, t: made.append(t) or at(self, t))
+
+    def driven(amplitude):
+        pulse = zt.SineSquared(amplitude=amplitude, frequency=0.5, cycles=2)
+        model = zt.Model([zt.Kinetic(), zt.SoftCoulomb(), zt.LengthGauge(pulse)])
+        return zt.discretize(model, zt.Grid(40, 0.5))
+
+    assert driven(0.01).hermitian
+    first = len(made)
+    assert driven(0.02).hermitian and driven(0.03).hermitian
+    assert len(made) == first
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 0.1j])
+def test_a_complex_factor_is_of_another_kind(factor):
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(40, 0.5))
+    factors = [lambda t: 1.0, lambda t: factor]
+    found = [
+        Hamiltonian(H.basis, H.fixed, (Driven(one, H.fixed),), origin=H.origin).hermitian
+        for one in factors
+    ]
+    assert found == [True, factor.imag == 0]

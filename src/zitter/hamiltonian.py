@@ -152,6 +152,25 @@ class Origin:
         return cls()
 
 
+_hermitian: dict[Any, bool] = {}
+_MOST_KINDS = 256
+
+
+def _is_hermitian(changing: TimeDependent) -> bool:
+    """A matter of types, not of values: guards ask often, and H(t) takes milliseconds to make."""
+    leaves, form = jax.tree.flatten(changing)
+    kinds = tuple(jnp.result_type(leaf) if eqx.is_array_like(leaf) else leaf for leaf in leaves)
+    try:
+        if (form, kinds) in _hermitian:
+            return _hermitian[form, kinds]
+    except TypeError:  # something in it cannot be a key
+        return changing.at(0.0).hermitian
+    if len(_hermitian) >= _MOST_KINDS:
+        _hermitian.clear()
+    _hermitian[form, kinds] = found = changing.at(0.0).hermitian
+    return found
+
+
 class Hamiltonian(eqx.Module):
     """What `discretize` makes and the verbs take; `model` is what it was made from, or None."""
 
@@ -223,8 +242,8 @@ class Hamiltonian(eqx.Module):
     @property
     def hermitian(self) -> bool:
         """Whether H(t) is Hermitian at every time (a mask absorbs outside H)."""
-        moments = (c.at(0.0).hermitian for c in self.changing)
-        return self.absorber is None and self.fixed.hermitian and all(moments)
+        known = self.absorber is None and self.fixed.hermitian
+        return known and all(_is_hermitian(changing) for changing in self.changing)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -112,6 +112,7 @@ def largest(edges: tuple[Edge, ...], psi: Any, before: dict[str, jax.Array]) -> 
     }
 
 
+@eqx.filter_jit
 def populations(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any]) -> dict[str, Any]:
     """What a run ends with: the largest of some, the last of others."""
     last = {edge.name: edge.population(psi) for edge in edges if not edge.throughout}

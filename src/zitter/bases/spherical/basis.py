@@ -78,6 +78,7 @@ class SphericalBasis(Basis):
     def orthonormal(self) -> bool:
         return False
 
+    @eqx.filter_jit  # its many small operations would be called one by one
     def overlap(self, psi: jax.Array) -> jax.Array:
         return banded_product(jnp.asarray(self.radial.overlap), psi)
 
@@ -88,6 +89,7 @@ class SphericalBasis(Basis):
     def braket(self, bra: jax.Array, image: jax.Array) -> jax.Array:
         return jnp.vdot(bra, image)
 
+    @eqx.filter_jit
     def inner(self, bra: jax.Array, ket: jax.Array) -> jax.Array:
         """⟨bra|ket⟩; with exterior scaling the integral over the real coordinate x."""
         bands = jnp.asarray(self.radial.hermitian_overlap, _precision_of(ket))
