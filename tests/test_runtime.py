@@ -191,3 +191,13 @@ def test_walkers_on_two_devices_are_those_on_one():
         JAX_PLATFORMS="cpu",
     )
     assert output.split()[-1] == "same"
+
+
+def test_free_memory_goes_back_and_other_c_libraries_do_not_matter(monkeypatch):
+    called = []
+    library = SimpleNamespace(malloc_trim=called.append)
+    monkeypatch.setattr(runtime.ctypes, "CDLL", lambda name: library)
+    runtime.release_memory()
+    assert called == [0]
+    monkeypatch.setattr(runtime.ctypes, "CDLL", lambda name: SimpleNamespace())
+    runtime.release_memory()

@@ -11,6 +11,7 @@ double precision on JAX's default device at the moment it builds its first basis
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import math
@@ -339,6 +340,13 @@ def _host_memory() -> int | None:
     with contextlib.suppress(OSError, ValueError):  # of a container; "max" is no number
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     return min(limits, default=None)
+
+
+def release_memory() -> None:
+    """What is free goes back to the system. glibc keeps small pieces, such as those of compilers (a
+    hundred MB), and large arrays that are made next would come on top of them."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # other C libraries
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def mesh_memory() -> int | None:

@@ -265,6 +265,7 @@ class Plan:
         coarse = self.coarse()
         if not isinstance(coarse, Plan):
             return coarse
+        runtime.release_memory()
         try:
             with guards.silence():
                 return coarse.run(psi)
