@@ -16,7 +16,9 @@ import pytest
 
 import zitter as zt
 from command_line import zitter as run
+from zitter import segments
 from zitter.cases import monte_carlo
+from zitter.qmc import sizes
 from zitter.qmc.optimized import Stage
 
 CASE = """
@@ -267,3 +269,14 @@ def test_a_killed_run_resumes_to_the_same_numbers(case, tmp_path, capsys):
         np.testing.assert_array_equal(killed.traces[name], trace)
     np.testing.assert_array_equal(killed.positions, whole.positions)
     assert not (tmp_path / "killed" / "checkpoint").exists()
+
+
+def test_the_short_vmc_before_dmc_counts_in_time(monkeypatch):
+    """One second each for its sweeps, for equilibration and for the blocks."""
+    monkeypatch.setattr(segments.Program, "seconds", lambda self, context, state, steps: 1.0)
+    gas = zt.qmc.ElectronGas(2, 1.0)
+    options = {"timestep": 0.1, "steps": 2, "equilibration": 4}
+    run = monte_carlo.checked_run(
+        zt.qmc.SlaterJastrow(gas), "dmc", options | {"walkers": 4, "blocks": 4}
+    )
+    assert sizes.needs(run, "dmc", options).seconds_to_run == 3.0

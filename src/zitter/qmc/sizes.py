@@ -47,12 +47,17 @@ def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
     step, context, shapes = _block(run, verb, options)
     program = segments.compiled(step, context, shapes, run.blocks)
     size = _size(run, verb, options, program.memory, shapes)
-    state = variational.first_states(run)
-    if verb == "dmc":
-        state = diffusion.blank_state(state, jnp.zeros(state.width.shape))
+    first = state = variational.first_states(run)
+    compiling, running = program.seconds_to_compile, 0.0
+    if verb == "dmc":  # walkers come from a short VMC run
+        state = diffusion.blank_state(first, jnp.zeros(first.width.shape))
+        step, before, shapes = _block(run, "vmc", {})
+        sweeps = segments.compiled(step, before, shapes, variational.EQUILIBRATION)
+        compiling += sweeps.seconds_to_compile
+        running = sweeps.seconds(before, first, variational.EQUILIBRATION)
     measuring = program.seconds(context, state, run.blocks)
-    running = measuring * (1 + _equilibration(run, verb, options) / run.blocks)
-    return Needs(size, program.seconds_to_compile, running)
+    running += measuring * (1 + _equilibration(run, verb, options) / run.blocks)
+    return Needs(size, compiling, running)
 
 
 def _size(run: Run, verb: str, options: dict[str, Any], whole: int, shapes: Any) -> Size:
@@ -74,7 +79,7 @@ def _size(run: Run, verb: str, options: dict[str, Any], whole: int, shapes: Any)
 
 
 def _equilibration(run: Run, verb: str, options: dict[str, Any]) -> float:
-    """Its length in blocks; the short VMC run before DMC is left out."""
+    """Its length in blocks."""
     given = options.get("equilibration")
     if verb == "vmc":
         return (given or variational.EQUILIBRATION) / (options.get("stride") or 1)

@@ -180,8 +180,9 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
 
 def _from_vmc(run: Run, first: variational.State) -> State:
     """Walkers drawn from |Ψ|², and the trial energy they have."""
-    vmc = variational.equilibrated(run, first, 100, 1)
-    trial = jnp.asarray(np.mean(np.asarray(vmc.records["energy"])[50:], axis=0))
+    vmc = variational.equilibrated(run, first, variational.EQUILIBRATION, 1)
+    settled = np.asarray(vmc.records["energy"])[variational.EQUILIBRATION // 2 :]
+    trial = jnp.asarray(np.mean(settled, axis=0))
     return blank_state(vmc.state, trial)
 
 
