@@ -148,8 +148,7 @@ CASES = {
     "InstantaneousPopulations": grid(2400, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
     + evolve('"SplitOperator"', 40, 0.01,
         'save_every = 4\nobservables = [{ type = "InstantaneousPopulations", n = 4 }]'),
-    "LOBPCG": grid([96, 96, 96], 0.6, SPECTRAL)
-    + levels('"LOBPCG"', 8),
+    "LOBPCG": grid([96, 96, 96], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
     "ChebyshevFilter": grid([96, 96, 96], 0.6, DIFFERENCES)
     + levels('{ type = "ChebyshevFilter", tol = 1e-4 }', 12),
     "ImaginaryTime": grid([128, 128, 128], 0.4, DIFFERENCES)

@@ -159,15 +159,17 @@ _MOST_KINDS = 256
 def _is_hermitian(changing: TimeDependent) -> bool:
     """A matter of types, not of values: guards ask often, and H(t) takes milliseconds to make."""
     leaves, form = jax.tree.flatten(changing)
-    kinds = tuple(jnp.result_type(leaf) if eqx.is_array_like(leaf) else leaf for leaf in leaves)
+    if not all(map(eqx.is_array_like, leaves)):  # what a function encloses is not seen
+        return changing.at(0.0).hermitian
+    kind = form, tuple(map(jnp.result_type, leaves))
     try:
-        if (form, kinds) in _hermitian:
-            return _hermitian[form, kinds]
+        if kind in _hermitian:
+            return _hermitian[kind]
     except TypeError:  # something in it cannot be a key
         return changing.at(0.0).hermitian
     if len(_hermitian) >= _MOST_KINDS:
         _hermitian.clear()
-    _hermitian[form, kinds] = found = changing.at(0.0).hermitian
+    _hermitian[kind] = found = changing.at(0.0).hermitian
     return found
 
 

@@ -154,7 +154,7 @@ def test_recommended_solver(grid, kinetic, kind):
     assert isinstance(recommended(H, 2), kind)
 
 
-@pytest.mark.parametrize("length", [1, 97, 127 * 131, 2**14])
+@pytest.mark.parametrize("length", [1, 97, 127 * 1031, 3 * 2**15])
 def test_inner_products_in_pieces_are_those_in_one(length):
     """Also of lengths that few numbers divide."""
     rng = np.random.default_rng(1)

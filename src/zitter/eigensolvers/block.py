@@ -15,7 +15,8 @@ from zitter import checks, runtime
 from zitter.bases.base import Basis
 from zitter.hamiltonian import Hamiltonian
 
-MOST_PIECES = 128  # in which inner products are taken on a CPU
+# Inner products on a CPU are taken in so many pieces at most, each of so many numbers at least.
+MOST_PIECES, LEAST_PIECE = 128, 2**14
 
 
 class Precondition(eqx.Module):
@@ -43,7 +44,8 @@ def gram(bra: jax.Array, ket: jax.Array) -> jax.Array:
 def _gram_in_pieces(bra: jax.Array, ket: jax.Array) -> jax.Array:
     """The product on a CPU copies all of `ket`, which no compiler's count of memory shows."""
     length = bra.shape[1]
-    pieces = max(k for k in range(1, MOST_PIECES + 1) if length % k == 0)
+    most = min(MOST_PIECES, max(1, length // LEAST_PIECE))
+    pieces = max(k for k in range(1, most + 1) if length % k == 0)
     bra, ket = (x.reshape(len(x), pieces, -1) for x in (bra, ket))
 
     def added(k: Any, found: jax.Array) -> jax.Array:

@@ -24,6 +24,8 @@ from zitter.observables import Observable
 from zitter.solve import accuracy, course, requests, solver_trials, watching
 from zitter.solve.evolution import Plan
 
+Search = tuple[Hamiltonian, int, Eigensolver]  # so many states of H, by this solver
+
 
 @dataclasses.dataclass(frozen=True)
 class Needs:
@@ -106,7 +108,7 @@ def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
     return total
 
 
-def _levels(plan: Plan, observable: Observable) -> tuple[Hamiltonian, int, Eigensolver]:
+def _levels(plan: Plan, observable: Observable) -> Search:
     """The search for eigenstates of H(t) that an observable makes each time."""
     n = observable.levels
     frozen = _without_ends(plan.H).at(plan.context.start)
@@ -142,7 +144,7 @@ def of_solver(
     memory = memory_of_solver(H, n, solver) if memory is None else memory
     with warnings.catch_warnings():  # the run says what there is to say of its own basis
         warnings.simplefilter("ignore", UserWarning)
-        others = [(H, n, recommended(H, n)) for H in accuracy.others(H)] if checked else []
+        others = [(h, n, recommended(h, n)) for h in accuracy.others(H)] if checked else []
         own = solver_trials.times(H, n, solver)
         more = _times_of_others(others, (H, n, solver), own)
     if memory is not None and others:  # the states that were found stay
@@ -151,9 +153,6 @@ def of_solver(
     if own is None or more is None:
         return Needs(memory, None, None)
     return Needs(memory, own.running + more.running, own.compiling + more.compiling)
-
-
-Search = tuple[Hamiltonian, int, Eigensolver]
 
 
 def _times_of_others(

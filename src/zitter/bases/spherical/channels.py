@@ -174,7 +174,7 @@ def stationary(
     basis: SphericalBasis, operator: Operator, n: int, near: float | None
 ) -> tuple[np.ndarray, Any, str] | None:
     """One channel at a time, where none are coupled."""
-    if not isinstance(operator, RadialBlocks):
+    if not basis.finds_states(operator):
         return None
     channels = channels_of(basis, operator)
     if near is None:

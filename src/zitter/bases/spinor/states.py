@@ -30,7 +30,7 @@ def stationary(
     """One κ at a time, where H keeps κ and μ."""
     if near is not None:
         return *nearest_spinors(basis, operator, n, near), HOW
-    if not isinstance(operator, SpinorBlocks):
+    if not basis.finds_states(operator):
         return None
     return *lowest_electrons(basis, operator, n), HOW
 
