@@ -153,12 +153,12 @@ CASES = {
     + levels('{ type = "ChebyshevFilter", tol = 1e-4 }', 12),
     "ImaginaryTime": grid([128, 128, 128], 0.4, DIFFERENCES)
     + levels('{ type = "ImaginaryTime", tol = 1e-3 }'),
-    "Direct, dense": grid([72, 72], 0.4, SPECTRAL) + levels('"Direct"', 4),
+    "Direct, dense": grid([90, 90], 0.4, SPECTRAL) + levels('"Direct"', 4),
     "Direct, near": grid([20, 20, 20], 0.5, '{ type = "Kinetic", order = 4 }')
     + levels('{ type = "Direct", near = -0.1 }', 2),
-    "vmc": GAS + "[vmc]\nwalkers = 1024\nblocks = 30\nstride = 3\n",
+    "vmc": GAS + "[vmc]\nwalkers = 4096\nblocks = 10\nstride = 2\nequilibration = 10\n",
     "dmc": GAS
-    + "[dmc]\nwalkers = 1024\nblocks = 10\nsteps = 4\nequilibration = 4\ntimestep = 0.05\n",
+    + "[dmc]\nwalkers = 4096\nblocks = 6\nsteps = 2\nequilibration = 2\ntimestep = 0.05\n",
     "optimize": GAS + '[optimize]\nmethod = { type = "LinearMethod", iterations = 2 }\n'
     "walkers = 512\ndraws = 4\n",
     "optimize, variance": GAS + '[optimize]\n'

@@ -49,6 +49,16 @@ class Outcome:
     resumed_at: int
 
 
+class Handed:
+    """A state to begin with that nobody else needs: its memory is free once it was left behind."""
+
+    def __init__(self, state: Any):
+        self._held = [state]
+
+    def taken(self) -> Any:
+        return self._held.pop()
+
+
 def drive(
     step: Callable[[Any, Any], tuple[Any, Any]],
     context: Any,
@@ -75,10 +85,13 @@ def drive(
     called on the host whenever `done` is a multiple of `visit_every`, and returns named values to
     keep. `counted` is what one step counts for in what people are told. `finish(state)` is what a
     run does after its last step, guarded as they are; it counts for `finish_steps`. Records are
-    kept by name, over the `axis` of the run.
+    kept by name, over the `axis` of the run. What callers hold of the first state stays in memory
+    to the end: they may hand it over, as `Handed`.
     """
     started = time.perf_counter()
     progress = checks.boolean("progress", progress)
+    if isinstance(state, Handed):
+        state = state.taken()
     row = record_shape(step, context, state)
     names, rows = list(named_leaves(row)), jax.tree.leaves(row)
     capacity = most_records(rows, steps)

@@ -21,6 +21,7 @@ from zitter.qmc import (
     StructureFactor,
     Trap,
     U,
+    dmc,
     vmc,
 )
 from zitter.qmc.runs import Run
@@ -339,3 +340,29 @@ def test_show_and_plot(tmp_path, capsys):
         assert any(line.strip().startswith(word) for line in printed)
     assert cli.status(["plot", str(tmp_path)]) == 0
     assert (tmp_path / "overview.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("verb", ["vmc", "dmc"])
+def test_no_walkers_are_kept_but_those_of_the_last_block_and_this_one(verb, monkeypatch):
+    """First and settled walkers would be two more copies: of the memory of many walkers a third."""
+    copies = []
+    original = Run.guard
+
+    def guard(run, finite, sentence):
+        judge = original(run, finite, sentence)
+
+        def counting(state, done):
+            shape = state.walkers.r.shape
+            copies.append(sum(array.shape == shape for array in jax.live_arrays()))
+            return judge(state, done)
+
+        return counting
+
+    monkeypatch.setattr(Run, "guard", guard)
+    psi = SlaterJastrow(ElectronGas(14, 2.0), [U(order=4)])
+    odd = 37  # a number of walkers that no other test has
+    if verb == "vmc":
+        vmc(psi, odd, 6, equilibration=10)
+    else:
+        dmc(psi, 0.05, odd, 6, equilibration=4)
+    assert len(copies) > 4 and max(copies) == 2

@@ -132,13 +132,13 @@ class Run:
 
         return judge
 
-    def settled(self, like: Any, equilibrate: Callable[[], Any], *about: Any) -> Any:
-        """What equilibration gives (arrays as in `like`), or the checkpoint if a run is resumed."""
+    def settled(self, like: Callable[[], Any], equilibrate: Callable[[], Any], *about: Any) -> Any:
+        """What equilibration gives (arrays as `like` has), or the checkpoint of a resumed run."""
         if self.checkpoint is None:
             return equilibrate()
         whole, kept = self._keeper("", *about), self._keeper("settled", *about)
         with whole.held():  # where another run is at work, its walkers stay
-            found = kept.load(like) if self.resume else None
+            found = kept.load(like()) if self.resume else None
             if found is not None:
                 return found[1]
             ready = equilibrate()

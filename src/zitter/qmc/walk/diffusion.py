@@ -119,16 +119,15 @@ def dmc(
 
     def equilibrate() -> State:
         warm = loop.drive(
-            advance, context(True), _from_vmc(run, first), equilibration,
+            advance, context(True), loop.Handed(_from_vmc(run)), equilibration,
             label="equilibrating DMC", guard=judge, progress=run.progress,
         )  # fmt: skip
         settled = np.asarray(warm.records["energy"])[equilibration // 2 :]
         fresh = (jnp.asarray(np.mean(settled, axis=0)), no_counts(warm.state.trial))
         return eqx.tree_at(lambda s: (s.trial, s.counts), warm.state, fresh)
 
-    first = variational.first_states(run, streams.DIFFUSION)
-    state = run.settled(blank_state(first, jnp.zeros(first.width.shape)), equilibrate, *about)
-    outcome = run.drive(advance, context(False), state, "DMC", judge, steps, *about)
+    begin = loop.Handed(run.settled(lambda: _blank(run), equilibrate, *about))
+    outcome = run.drive(advance, context(False), begin, "DMC", judge, steps, *about)
     records = dict(outcome.records)
     weights = np.exp(np.asarray(records.pop("log_weight")))
     info = {
@@ -178,9 +177,15 @@ def blank_state(vmc: variational.State, trial: Any) -> State:
     )
 
 
-def _from_vmc(run: Run, first: variational.State) -> State:
+def _blank(run: Run) -> State:
+    """Arrays like those of a run that has begun."""
+    first = variational.first_states(run, streams.DIFFUSION)
+    return blank_state(first, jnp.zeros(first.width.shape))
+
+
+def _from_vmc(run: Run) -> State:
     """Walkers drawn from |Ψ|², and the trial energy they have."""
-    vmc = variational.equilibrated(run, first, variational.EQUILIBRATION, 1)
+    vmc = variational.equilibrated(run, variational.EQUILIBRATION, 1, streams.DIFFUSION)
     settled = np.asarray(vmc.records["energy"])[variational.EQUILIBRATION // 2 :]
     trial = jnp.asarray(np.mean(settled, axis=0))
     return blank_state(vmc.state, trial)

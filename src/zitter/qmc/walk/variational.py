@@ -81,15 +81,16 @@ def vmc(
     )  # fmt: skip
     check_pace(stride, equilibration)
     about = ("vmc", stride, equilibration)
-    first = first_states(run)
     state, found = run.settled(
-        (first, jnp.zeros((), jnp.int32)),
-        lambda: _equilibrate(run, first, equilibration, stride),
+        lambda: (first_states(run), jnp.zeros((), jnp.int32)),
+        lambda: _equilibrate(run, equilibration, stride),
         *about,
     )
+    begin = loop.Handed(state)
+    del state
     context = Context(run.psi, found, jnp.asarray(False), run.estimators, run.dtype)
     advance, sweeps = run.over_twists(step, counter), int(found)
-    outcome = run.drive(advance, context, state, "VMC", guard(run), sweeps, *about)
+    outcome = run.drive(advance, context, begin, "VMC", guard(run), sweeps, *about)
     last = outcome.state
     info = {
         "method": "VMC",
@@ -129,18 +130,18 @@ def first_states(run: Run, stream: int | None = None) -> State:
     return _begun(run.over_twists(_begin, counter), fixed, at_rest)
 
 
-def equilibrated(run: Run, state: State, sweeps: int, stride: int) -> loop.Outcome:
+def equilibrated(run: Run, sweeps: int, stride: int, stream: int | None = None) -> loop.Outcome:
     """Walkers that have found |Ψ|², with the step width that suits them."""
     every = jnp.asarray(stride, jnp.int32)
     context = Context(run.psi, every, jnp.asarray(True), run.estimators, run.dtype)
     return loop.drive(
-        run.over_twists(step, counter), context, state, sweeps, label="equilibrating VMC",
-        progress=run.progress, guard=guard(run),
+        run.over_twists(step, counter), context, loop.Handed(first_states(run, stream)), sweeps,
+        label="equilibrating VMC", progress=run.progress, guard=guard(run),
     )  # fmt: skip
 
 
-def _equilibrate(run: Run, state: State, sweeps: int, stride: int | None) -> tuple[State, Any]:
-    warm = equilibrated(run, state, sweeps, 1)
+def _equilibrate(run: Run, sweeps: int, stride: int | None) -> tuple[State, Any]:
+    warm = equilibrated(run, sweeps, 1)
     if stride is None:
         energy = np.asarray(warm.records["energy"])[sweeps // 2 :].reshape(-(-sweeps // 2), -1)
         tau = max((autocorrelation_time(e) for e in energy.T if np.all(np.isfinite(e))), default=1)
