@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from zitter.linalg.base import Solver
+from zitter.linalg.inverses import inverses
 
 
 class Level(eqx.Module):
@@ -83,7 +84,7 @@ def reduce_blocks(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[tuple[Level
     """Eliminate the odd block rows, again and again, until one block is left."""
     levels = []
     while b.shape[0] > 1:
-        inverse = jnp.linalg.inv(b[1::2])
+        inverse = inverses(b[1::2])
         lower, upper = inverse @ a[1::2], inverse @ c[1::2]
         before, after = a[0::2], c[0::2]
         levels.append(Level(lower, upper, inverse, before, after))
@@ -91,7 +92,7 @@ def reduce_blocks(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[tuple[Level
         lower_prev, upper_prev = _shift(lower), _shift(upper)
         b = b[0::2] - before @ upper_prev - after @ lower
         a, c = -before @ lower_prev, -after @ upper
-    return tuple(levels), jnp.linalg.inv(b[0])
+    return tuple(levels), inverses(b[0])
 
 
 def back_substitute(levels: tuple[Level, ...], last: jax.Array, x: Any) -> jax.Array:

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter.linalg.base import Solver
+from zitter.linalg.inverses import inverses
 from zitter.linalg.pairs import as_parts, joined, stacked, stacked_product
 
 
@@ -108,7 +109,7 @@ def _windows(bands: jax.Array, starts: np.ndarray, height: int) -> jax.Array:
 def _factor(bands: jax.Array, count: int, q: int, p: int):
     starts = np.arange(count) * (q + p)
     rows = _windows(bands, starts, q)
-    inverse = jnp.linalg.inv(rows[..., p : p + q])
+    inverse = inverses(rows[..., p : p + q])
     spread = inverse @ jnp.concatenate([rows[..., :p], rows[..., p + q :]], axis=-1)
     if count == 1:
         nothing = jnp.zeros((*inverse.shape[:2], 2 * p, q), inverse.dtype)
@@ -120,7 +121,7 @@ def _factor(bands: jax.Array, count: int, q: int, p: int):
     to_right = jnp.pad(before, ends[0]) @ inverse[:, :, -p:]
     to_left = jnp.pad(after, ends[1]) @ inverse[:, :, :p]
     schur = _schur(before, own, after, spread, p)
-    return jnp.concatenate([inverse, to_right, to_left], axis=2), jnp.linalg.inv(schur), spread
+    return jnp.concatenate([inverse, to_right, to_left], axis=2), inverses(schur), spread
 
 
 def _schur(before, own, after, spread, p: int) -> jax.Array:

@@ -126,7 +126,9 @@ def _seconds_of_lapack(size: int) -> float:
     pilot = min(size, DENSE_PILOT)
     matrix = np.random.default_rng(0).standard_normal((pilot, pilot))
     matrix += matrix.T
-    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
-    tick = time.perf_counter()
-    scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
-    return (time.perf_counter() - tick) * (size / pilot) ** 3
+    seconds = []
+    for _ in range(4):  # the first one loads; beside other programs one in two takes far longer
+        tick = time.perf_counter()
+        scipy.linalg.eigh(matrix, subset_by_index=(0, 0))
+        seconds.append(time.perf_counter() - tick)
+    return min(seconds) * (size / pilot) ** 3

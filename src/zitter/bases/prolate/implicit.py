@@ -11,6 +11,7 @@ and its rows of the inverse among the joints, and a number for each joint and k 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -125,7 +126,7 @@ class _Condensed(eqx.Module):
         joint = rows[:, 0] - jnp.sum(self.left * inner, axis=1) - later(pull, layout)
         joint = self.joints @ (joint if layout is None else layout.gathered(joint))
         following = sooner(joint, layout)
-        inner = jnp.einsum("eij,ej->ei", self.inverse, inner)
+        inner = jnp.sum(self.inverse * inner[:, None, :], axis=2)
         inner = inner - self.left * joint[:, None] - self.right * following[:, None]
         return jnp.concatenate([joint[:, None], inner], axis=1).reshape(-1)
 
@@ -134,8 +135,7 @@ def _condensed(blocks: jax.Array, shift: jax.Array, layout: Elements | None) -> 
     """Factors of the matrix with these element blocks plus a number."""
     n = blocks.shape[1]
     inverse = jax.vmap(_inverse)(blocks[:, 1:-1, 1:-1] + shift * jnp.eye(n - 2))
-    left = jnp.einsum("eij,ej->ei", inverse, blocks[:, 1:-1, 0])
-    right = jnp.einsum("eij,ej->ei", inverse, blocks[:, 1:-1, -1])
+    left, right = (jnp.sum(inverse * blocks[:, 1:-1, k][:, None], axis=2) for k in (0, -1))
     own = blocks[:, 0, 0] - jnp.sum(blocks[:, 0, 1:-1] * left, axis=1) + shift
     before = blocks[:, -1, -1] - jnp.sum(blocks[:, -1, 1:-1] * right, axis=1)
     coupling = blocks[:, 0, -1] - jnp.sum(blocks[:, 0, 1:-1] * right, axis=1)
@@ -166,7 +166,14 @@ def _inverse(matrix: jax.Array) -> jax.Array:
         return swept.at[j, j].set(1 / m[j, j])
 
     found = jax.lax.fori_loop(0, len(matrix), sweep, matrix)
-    return 2 * found - found @ (matrix @ found)
+    return 2 * found - _product(found, _product(matrix, found))
+
+
+def _product(a: jax.Array, b: jax.Array) -> jax.Array:
+    """ab term by term: of many small matrices a library is handed each alone, which takes longer
+    and, on the CPU, as much memory as they do."""
+    terms = [a[:, k, None] * b[k] for k in range(len(b))]
+    return functools.reduce(jnp.add, terms)
 
 
 class _Factors(Solver):
