@@ -62,9 +62,9 @@ MINUTES ?= 20
 ONE_SHARE := --share $${SHARE:-commit} --max-worker-restart 0 \
   -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 test-share: setup  ## a fifth of the slow tests, chosen by the commit, and those of changed files
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) $(ONE_SHARE) --minutes $$(($(MINUTES) * 3 / 5)) \
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) $(ONE_SHARE) --minutes $$(($(MINUTES) * 2 / 3)) \
 	  --durations 20 -m "slow and not gpu and not multiprocess" || test $$? -eq 5
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n 1 $(ONE_SHARE) --minutes $$(($(MINUTES) * 2 / 5)) \
+	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n 1 $(ONE_SHARE) --minutes $$(($(MINUTES) / 3)) \
 	  --durations 20 -m "multiprocess and not gpu" || test $$? -eq 5
 
 durations: setup  ## run all slow tests and note how long each takes, to deal out the shares

@@ -22,7 +22,10 @@ def main() -> None:
     runtime.configure(precision="double")
     report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
-    result = record(options.name, question, report["rows"], *present("jax-triton", "cupy-cuda13x"))
+    projected = [row for row in report["rows"] if row["source"].startswith("projected")]
+    measured = [row for row in report["rows"] if row not in projected]
+    packages = present("jax-triton", "cupy-cuda13x")
+    result = record(options.name, question, measured, *packages, projected=projected)
     outcome = {key: report[key] for key in ("ok", "seconds", "notes")}
     finish(result | {"outcome": outcome}, options.json)
 

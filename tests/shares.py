@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -91,8 +92,8 @@ def changed_files() -> list[str]:
 def own_tests(changed: Iterable[str], files: Mapping[str, str]) -> set[str]:
     """The test files that belong to changed ones, of `files` with their text.
 
-    A test file is its own; `name.py` of the package has `test_name.py`; a program or module among
-    the tests has the tests that name it.
+    A test file is its own; `name.py` of the package has `test_name.py` and the tests that import
+    it; a program or module among the tests has the tests that name it.
     """
     found = set()
     for path in map(Path, changed):
@@ -101,6 +102,13 @@ def own_tests(changed: Iterable[str], files: Mapping[str, str]) -> set[str]:
         if path.parts[0] == "tests" and not path.name.startswith("test_"):
             words = (f'"{path.stem}"', f"import {path.stem}", f"{path.stem} import")
             found |= {file for file, text in files.items() if any(w in text for w in words)}
+        if path.parts[:2] == ("src", "zitter"):
+            *package, name = path.with_suffix("").parts[1:]
+            module = re.compile(
+                rf"(?:import|from) {'.'.join([*package, name])}\b"
+                rf"|from {'.'.join(package)} import [^\n]*\b{name}\b"
+            )
+            found |= {file for file, text in files.items() if module.search(text)}
         found |= {file for file in files if Path(file).name in (path.name, f"test_{path.name}")}
     return found
 

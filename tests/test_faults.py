@@ -9,6 +9,7 @@ import pytest
 from faults.plant import REPOSITORY, faults
 
 LISTED = faults()
+SLOW = ("marks.slow", "pytest.mark.slow", "pytest.mark.gpu", "pytest.mark.multiprocess")
 
 
 @pytest.mark.parametrize("fault", LISTED, ids=lambda fault: fault.name)
@@ -20,6 +21,17 @@ def test_a_fault_can_be_planted_and_its_tests_exist(fault):
         place, _, name = test.partition("::")
         text = (REPOSITORY / place).read_text(encoding="utf-8")
         assert not name or f"def {name}(" in text
+        assert name not in slow_tests(text)
+
+
+def slow_tests(text: str) -> set[str]:
+    """Functions that are slow as a whole: `make test` would not run them."""
+    return {
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(mark).startswith(SLOW) for mark in node.decorator_list)
+    }
 
 
 def test_there_are_faults_of_every_kind():

@@ -54,6 +54,12 @@ def test_changed_files_have_tests_of_their_own():
     both = {"tests/qmc/test_sweep.py", "tests/qmc/test_walk.py"}
     assert own(["tests/qmc/molecules.py"], files) == both
     assert own(["README.md", "src/zitter/units.py"], files) == set()
+    files["tests/test_steps.py"] = "from zitter.qmc import walk\nfrom zitter.units import hartree"
+    assert own(["src/zitter/units.py"], files) == {"tests/test_steps.py"}
+    assert own(["src/zitter/qmc/walk.py"], files) == {
+        "tests/test_steps.py",
+        "tests/qmc/test_walk.py",
+    }
 
 
 def commit(folder, name: str) -> None:

@@ -80,7 +80,7 @@ def reproduce(size: Size, out: Path | None = None, progress: bool = False) -> Re
         value = abs(float(solution.info["norm_loss"]))
         rows.append(
             Row(f"norm loss, {name}", value, rounding, loss, "paper", loss + rounding,
-                bool(value <= loss + rounding), "paper")
+                bool(value <= loss + rounding), "choice")
         )  # fmt: skip
         took = f"whole run with {name}, {basis.shape[0]} values of l, with compilation (s)"
         rows.append(Row(took, solution.info["seconds"], source="zitter, here"))

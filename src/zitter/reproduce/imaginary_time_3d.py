@@ -283,7 +283,8 @@ def _paper_method(case: Case, points: int, full: bool) -> tuple[list[Row], Any]:
             rows.append(Row(label, float(value(count)), None, reference))
             continue
         tolerance = printed(case, count) + deviation + apart * count * slope(case, count)
-        whose = "paper" if full else "choice"
+        # A step that fits, and not the one in print, is a choice.
+        whose = "paper" if full and case.printed_dtau is None else "choice"
         rows.append(
             Row.compared(label, float(value(count)), reference, tolerance, tolerance_source=whose)
         )
