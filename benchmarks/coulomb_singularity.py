@@ -1,6 +1,6 @@
 """How fast −Z/r converges on a uniform grid, for each treatment of the singularity.
 
-    python benchmarks/coulomb_singularity.py --json results/coulomb_singularity.json --figure F.png
+    python benchmarks/coulomb_singularity.py --json results/coulomb_singularity.json
 
 Hydrogen's 1s and the two lowest levels of H2+ (R = 2), with sines as kinetic energy and the nuclei
 at a place between the grid points, in a box large enough for 1e-6 hartree.
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from common import arguments, done
@@ -29,11 +27,10 @@ TREATMENTS = ("cut", "cell-average", "regularized")
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--figure", help="draw the errors into this file")
     parser.add_argument("--spacings", type=float, nargs="+", default=[0.6, 0.5, 0.4, 0.32, 0.26])
     options = parser.parse_args()
     zt.configure(precision="double")
-    rows, curves = [], {}
+    rows = []
     for treatment in TREATMENTS:
         solved = {}
         for h in options.spacings:
@@ -61,15 +58,6 @@ def main() -> None:
                         "seconds": seconds,
                     }
                 )
-                h_list, e_list = curves.setdefault(f"{name}, {treatment}", ([], []))
-                h_list.append(spacing)
-                e_list.append(error)
-    for name, (h, e) in curves.items():
-        order = np.polyfit(np.log(h), np.log(e), 1)[0]
-        print(f"{name}: order {order:.1f}")
-    if options.figure:
-        figure = zt.plot.convergence(curves, "spacing (bohr)", "error (hartree)")
-        zt.plot.save(figure, options.figure)
     question = "Which treatment of the singularity converges, and how fast?"
     finish(record("coulomb_singularity", question, rows), options.json)
 

@@ -6,7 +6,7 @@ norm, and of the final state (where positrons, once made by the sudden ends of t
 oscillate faster than any step follows: 5e-4 of the full pulse). Cost: products of the light with
 one state, and wall time (the better of two calls after one that compiles).
 
-    python benchmarks/dirac_propagators.py --json FILE --figure docs/images/dirac-propagators.png
+    python benchmarks/dirac_propagators.py --json FILE
 """
 
 from __future__ import annotations
@@ -40,12 +40,11 @@ def problem(lmax: int):
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--figure", help="draw the curves into this file")
     parser.add_argument("--quick", action="store_true", help="only the fewest steps of each")
     options = parser.parse_args()
     zt.configure(precision="double")
     warnings.simplefilter("ignore")
-    rows, curves = [], {}
+    rows = []
     energies = np.linspace(2.0, 90.0, 177)
     for lmax in (0, 4):
         H, start, end = problem(lmax)
@@ -61,7 +60,6 @@ def main() -> None:
         exact = run(5, 30 if options.quick else 100).final
         wanted = density(exact)
         for points, counts in STEPS.items():
-            costs, errors = [], []
             for steps in counts[:2] if options.quick else counts:
                 times = []
                 for _ in range(3):  # the first one compiles
@@ -85,15 +83,6 @@ def main() -> None:
                     }
                 )
                 print(rows[-1], flush=True)
-                costs.append(rows[-1]["products"])
-                errors.append(float(error))
-            name = "Crank–Nicolson" if points == 1 else f"{points} points, order {2 * points}"
-            curves[f"{name}, {rows[-1]['light']}"] = (costs, errors)
-    if options.figure:
-        title = "Hydrogen, ω = 50, E₀ = 600: Crank–Nicolson and Gauss collocation"
-        label = "products of the light with ψ"
-        figure = zt.plot.convergence(curves, label, "relative error of dP/dE", title)
-        zt.plot.save(figure, options.figure)
     finish(record("dirac_propagators", __doc__.splitlines()[0], rows), options.json)
 
 

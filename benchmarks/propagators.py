@@ -4,7 +4,7 @@ Soft-core hydrogen (a = 2) on 511 points in a two-cycle 800 nm pulse of 1e14 W/c
 Error: distance of the final state from a converged one on the same grid. Cost: wall time of
 `evolve` (best of three compiled calls) with no observables.
 
-    python benchmarks/propagators.py --json FILE --figure docs/images/propagators.png
+    python benchmarks/propagators.py --json FILE
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ def methods() -> dict[str, tuple[zt.Propagator, tuple[float, ...], str]]:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--figure", help="draw the curves into this file")
     parser.add_argument("--points", type=int, default=511)
     options = parser.parse_args()
     zt.configure(precision="double")
@@ -53,10 +52,9 @@ def main() -> None:
         ground = zt.eigenstates(H.static, 1, zt.Direct()).states[0]
         exact = zt.Chebyshev(1e-14, scheme=zt.CommutatorFree4())
         problems[name] = (H, ground, zt.evolve(H, ground, (0, end), 0.05, exact).final)
-    rows, curves = [], {}
+    rows = []
     for name, (method, steps, where) in methods().items():
         H, ground, exact = problems[where]
-        costs, errors = [], []
         for dt in steps:
             times = []
             for _ in range(4):  # the first one compiles; of the others the fastest counts
@@ -65,15 +63,8 @@ def main() -> None:
                 distance = float(H.basis.norm(final - exact))
                 times.append(time.perf_counter() - start)
             noted(times[1:])
-            costs.append(min(times[1:]))
-            errors.append(distance)
-            rows.append({"method": name, "dt": dt, "seconds": costs[-1], "error": errors[-1]})
+            rows.append({"method": name, "dt": dt, "seconds": min(times[1:]), "error": distance})
             print(rows[-1], flush=True)
-        curves[name] = (costs, errors)
-    if options.figure:
-        title = f"Soft-core hydrogen in a pulse, {options.points} points, double precision"
-        figure = zt.plot.convergence(curves, "wall time (s)", "error of the final state", title)
-        zt.plot.style.save(figure, options.figure)
     assert np.all(np.isfinite([r["error"] for r in rows]))
     finish(record("propagators", __doc__.splitlines()[0], rows), options.json)
 

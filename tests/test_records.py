@@ -21,6 +21,7 @@ BENCHMARKS = REPOSITORY / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
 import adopt  # noqa: E402
+import pictures  # noqa: E402
 import records  # noqa: E402
 
 RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
@@ -245,3 +246,12 @@ def test_programs_find_what_they_import(program):
         for name in node.names:
             if not hasattr(module, name.name):
                 importlib.import_module(f"{node.module}.{name.name}")
+
+
+@pytest.mark.parametrize("picture", pictures.PICTURES)
+def test_pictures_are_those_of_their_records(picture):
+    from PIL import Image
+
+    record, _ = pictures.PICTURES[picture]
+    with Image.open(pictures.IMAGES / picture) as image:
+        assert image.info["Source"] == loaded(pictures.RESULTS / f"{record}.json")["source"]
