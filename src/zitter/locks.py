@@ -135,7 +135,7 @@ def _opened(path: Path, tries: int = 100) -> int:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):  # it was there when it was to be made
             tries -= 1
             if not tries:
                 raise

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,22 @@ def test_many_may_begin_to_share_a_folder_at_the_same_moment(tmp_path):
         thread.join()
     assert not problems
     assert seen and set(seen) == {0}  # nobody clears up where another is at work
+
+
+def test_a_folder_may_vanish_while_it_is_found_to_exist(tmp_path, monkeypatch):
+    """`mkdir` says so in the words of a file that stands in its place."""
+    original, tries = Path.mkdir, []
+
+    def mkdir(path, *options, **more):
+        tries.append(path)
+        if len(tries) < 3:
+            raise FileExistsError(17, "File exists", str(path))
+        original(path, *options, **more)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with locks.held(tmp_path / "out", "--out"):
+        assert (tmp_path / "out" / locks.NAME).exists()
+    assert len(tries) == 3
 
 
 def test_a_checkpoint_belongs_to_one_run(holder, tmp_path):
