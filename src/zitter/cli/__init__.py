@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import sys
@@ -288,6 +289,9 @@ def doctor(json: Json = False) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Exit status 0: done. 1: a run failed. 2: the input is at fault; nothing was written."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal may not know our characters
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     if arguments is None:
         huge_pages.ask_for_them()
     code = status(arguments)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime, same_run
+from zitter import checks, loop, runtime, same_run, segments
 from zitter.qmc import spread
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
@@ -24,6 +26,13 @@ from zitter.qmc.statistics import (
     stands_still,
 )
 from zitter.qmc.wavefunction import Walker, Wavefunction
+
+
+def bytes_of_walker(psi: Wavefunction, dtype: Any) -> int:
+    """What one walker takes, and once more while it moves; from shapes."""
+    place = jax.ShapeDtypeStruct((psi.system.dimension, psi.system.electrons), jnp.float64)
+    found = eqx.filter_eval_shape(psi.start, place, dtype)
+    return 2 * segments.bytes_of(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +70,8 @@ class Run:
     ) -> Run:
         checks.instance("psi", psi, Wavefunction)
         count = checks.integer("walkers", walkers, 2)
-        each = 8 * psi.system.dimension * psi.system.electrons  # of positions alone
-        runtime.require_memory("walkers", count * each)
+        dtype = pair_dtype(precision)
+        runtime.require_memory("walkers", count * bytes_of_walker(psi, dtype))
         runtime.require_memory("blocks", 8 * checks.integer("blocks", blocks, 4))
         if start is not None:
             shape = (None, psi.system.dimension, psi.system.electrons)
@@ -92,7 +101,7 @@ class Run:
             checks.integer("blocks", blocks, 4),
             prepared,
             checks.seed(seed),
-            pair_dtype(precision),
+            dtype,
             start,
             shifts,
             None if checkpoint is None else checks.path("checkpoint", checkpoint),

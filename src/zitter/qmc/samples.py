@@ -66,7 +66,7 @@ class Samples(Result):
         kept = slice(self.start, None)
         found = reblock(self.traces[name][kept], self.weights[kept])
         residuals = self.scatter.get(name, np.zeros(0))
-        if 2 <= found.blocks < MANY_BLOCKS and len(residuals) >= 2:
+        if found.blocks < MANY_BLOCKS and len(residuals) >= 2:
             found = with_groups(found, residuals)
         # Walkers that stand still scatter as well, since they stand at different places.
         traces = {name: trace[kept] for name, trace in self.traces.items()}

@@ -47,6 +47,8 @@ def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
     step, context, shapes = _block(run, verb, options)
     program = segments.compiled(step, context, shapes, run.blocks)
     size = _size(run, verb, options, program.memory, shapes)
+    mesh = runtime.settings().mesh
+    runtime.require_memory("walkers", size.total * (1 if mesh is None else mesh.size))
     first = state = variational.first_states(run)
     compiling, running = program.seconds_to_compile, 0.0
     if verb == "dmc":  # walkers come from a short VMC run
