@@ -171,3 +171,16 @@ def test_a_file_names_states():
     with pytest.raises(zt.InputError, match=r"initial\.l: must be a channel"):
         case = cases.read(config.parse(text.replace("l = 1", "l = 3")))
         case.check(estimating=True)
+
+
+def test_a_stored_state_of_another_basis_is_told(tmp_path, recwarn):
+    """Numbers of one spacing are no state of another: norm and energy are then others, too."""
+    terms = zt.Model([zt.Kinetic(), zt.Harmonic(1.0)])
+    file = tmp_path / "levels.h5"
+    made = zt.discretize(terms, zt.Grid(21, 0.4))
+    zt.eigenstates(made, 1).save(file)
+    recwarn.clear()
+    initial.Stored(str(file)).make(made, 0.0)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=r"belongs to another basis, Grid.*0\.4.*for Grid.*0\.2"):
+        initial.Stored(str(file)).make(zt.discretize(terms, zt.Grid(21, 0.2)), 0.0)

@@ -264,6 +264,13 @@ class Stored(InitialState):
         if not np.all(np.isfinite(psi)) or not np.any(psi):
             fault = "vanishes" if not np.any(psi) else "is not finite"
             raise checks.InputError("file", f"must hold a state, but that of {self.file} {fault}")
+        ours, theirs = (" ".join(repr(basis).split()) for basis in (H.basis, result.basis))
+        if result.basis is not None and ours != theirs:
+            warnings.warn(
+                f'the state of "{self.file}" belongs to another basis, {theirs}: its numbers are '
+                f"taken as they are for {ours}",
+                stacklevel=caller(),
+            )
         return psi
 
 
