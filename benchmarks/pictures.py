@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from records import REPOSITORY
+
 import zitter as zt
 from zitter.plot import montecarlo
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results"
 IMAGES = REPOSITORY / "docs" / "images"
 Rows = list[dict[str, Any]]

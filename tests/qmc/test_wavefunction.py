@@ -43,7 +43,7 @@ def oracle(psi, r):
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="names of LAPACK's routines")
 def test_matrices_are_factorized_once_for_determinant_and_inverse(any_psi):
     """Twice would cost as much again, and two batches at a time can stop a CPU for good
-    (`linalg.resolvents.factors_at`)."""
+    (`linalg.inverses`)."""
     r = any_psi.system.start(KEY, 3)
     program = jax.jit(lambda r: jax.vmap(any_psi.start)(r)).lower(r).compile().as_text()
     assert program is not None

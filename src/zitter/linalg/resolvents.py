@@ -53,8 +53,8 @@ class Resolvents(eqx.Module):
 def factors_at(family: Resolvents, zs: Sequence[Any]) -> tuple[Solver, ...]:
     """Factors for each z, one after another on a CPU.
 
-    Two batches of matrices that are inverted at a time can wait for each other's threads for good
-    (JAX 0.10 and 0.11, seen with two cores); a z that depends on the factors before it, by zero
+    Items of a scan make a batch of each matrix that `inverses` takes alone; two batches at a time
+    can wait for each other's threads for good; a z that depends on the factors before it, by zero
     times one of their numbers, keeps them apart.
     """
     now, found = runtime.settings(), []

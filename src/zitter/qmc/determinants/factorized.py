@@ -12,7 +12,7 @@ def inverse_and_determinant(matrix: Any) -> tuple[Any, Any, Any]:
     """(A⁻¹, det A/|det A|, ln|det A|) of square matrices (…, n, n) by one factorization PA = LU.
 
     Two would cost twice as much, and two batches of them that run at a time can wait for each
-    other's threads for good on a CPU (`linalg.resolvents.factors_at`).
+    other's threads for good on a CPU (`linalg.inverses`).
     """
     factors, pivots = jax.scipy.linalg.lu_factor(matrix)
     diagonal = jnp.diagonal(factors, axis1=-2, axis2=-1)
