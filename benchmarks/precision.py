@@ -3,7 +3,7 @@
 Each method runs the same short case in double and in the other precisions: how far the final state,
 its norm and a number made of it (the population of the ground state) are from those in double. For
 eigensolvers it is the state and its energy, for Monte Carlo the energy of the same walk beside its
-error bar. TF32 exists on GPUs only; elsewhere its column stays empty.
+error bar, for optimizers that of one walk with what they found. TF32 exists on GPUs only; elsewhere its column stays empty.
 
     python benchmarks/precision.py --json FILE [--only WORD …] [--jobs 8]
 """
@@ -48,6 +48,20 @@ def atom(method: Any) -> Callable[[], dict[str, Any]]:
     return run
 
 
+def eigen(method: Any) -> Callable[[], dict[str, Any]]:
+    """Hydrogen among its own states, l ≤ 4."""
+
+    def run() -> dict[str, Any]:
+        pulse = zt.SineSquared(**PULSE)
+        radial = zt.RadialBSplines(50, 7, 50.0, "graded", first=0.3)
+        atom = zt.Model([zt.Kinetic(), zt.Coulomb(Z=1)])
+        states = zt.eigenbasis(zt.discretize(atom, zt.SphericalBasis(radial, 4)), 40)
+        model = zt.Model([zt.FieldFree(), zt.LengthGauge(pulse)])
+        return _evolved(zt.discretize(model, states), pulse, method)
+
+    return run
+
+
 def molecule(method: Any) -> Callable[[], dict[str, Any]]:
     """H2+ in spheroidal coordinates."""
 
@@ -88,6 +102,18 @@ def levels(solver: Any, order: Any = "spectral") -> Callable[[], dict[str, Any]]
     return run
 
 
+def stark() -> dict[str, Any]:
+    """Hydrogen in a constant field of 0.06, whose radius turns at 12 bohr: the width of 1s."""
+    scaling = zt.ExteriorScaling(12.0, 0.5)
+    radial = zt.RadialBSplines(36, 6, 30.0, "graded", first=0.4, scaling=scaling)
+    light = zt.LengthGauge(zt.Static(amplitude=0.06, ramp=1.0))
+    H = zt.discretize(
+        zt.Model([zt.Kinetic(), zt.Coulomb(Z=1), light]), zt.SphericalBasis(radial, 6)
+    )
+    eig = zt.eigenstates(H.at(2.0), 1, zt.Resonances(near=-0.51))
+    return {"number": -2 * float(np.imag(eig.energies[0]))}
+
+
 def walk(kind: str) -> Callable[[], dict[str, Any]]:
     """Fourteen electrons of a gas; pair functions follow the precision, sums do not."""
 
@@ -98,6 +124,21 @@ def walk(kind: str) -> Callable[[], dict[str, Any]]:
             out = zt.qmc.vmc(psi, walkers=32, blocks=20, seed=1)
         else:
             out = zt.qmc.dmc(psi, timestep=0.05, walkers=32, blocks=20, seed=1)
+        return {"number": float(out.energy), "error_bar": float(out.energy_error)}
+
+    return run
+
+
+def optimized(method: Any) -> Callable[[], dict[str, Any]]:
+    """The Jastrow factor of the same electrons: the energy with it, of one walk in double."""
+
+    def run() -> dict[str, Any]:
+        gas = zt.qmc.ElectronGas(n=14, rs=2.0, dimension=3, lattice="sc")
+        psi = zt.qmc.SlaterJastrow(gas, jastrow=[zt.qmc.U(order=4)])
+        found = zt.qmc.optimize(psi, method, walkers=64, seed=1).wavefunction
+        zt.configure(precision="double")
+        doubled = psi.with_parameters(np.asarray(found.parameters, float))
+        out = zt.qmc.vmc(doubled, walkers=32, blocks=20, seed=1)
         return {"number": float(out.energy), "error_bar": float(out.energy_error)}
 
     return run
@@ -119,13 +160,22 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "GaussCollocation, splines": atom(zt.GaussCollocation()),
     "GaussCollocation, spinors": spinor(zt.GaussCollocation()),
     "SplineCrankNicolson, spinors": spinor(zt.SplineCrankNicolson()),
+    "CrankNicolson, spinors": spinor(zt.CrankNicolson()),
     "CrankNicolson, spheroidal": molecule(zt.CrankNicolson()),
+    "AngularSplit, spheroidal": molecule(zt.AngularSplit()),
+    "Lanczos, eigenstates": eigen(zt.Lanczos(12)),
+    "MatrixExponential, eigenstates": eigen(zt.MatrixExponential()),
     "Direct": levels(zt.Direct()),
+    "Direct, near": levels(zt.Direct(near=1.0), 4),
     "LOBPCG": levels(zt.LOBPCG()),
     "ChebyshevFilter": levels(zt.ChebyshevFilter()),
     "ImaginaryTime": levels(zt.ImaginaryTime(dtau=0.02), 2),
+    "Resonances": stark,
     "vmc": walk("vmc"),
     "dmc": walk("dmc"),
+    "LinearMethod": optimized(zt.qmc.LinearMethod(4)),
+    "StochasticReconfiguration": optimized(zt.qmc.StochasticReconfiguration(4)),
+    "VarianceMinimization": optimized(zt.qmc.VarianceMinimization(2)),
 }
 
 

@@ -163,6 +163,13 @@ def test_a_field_is_left_over():
     assert basis.separate(light)[0] is None
 
 
+def test_rounding_of_a_potential_in_single_precision_is_no_rest():
+    """AngularSplit needs all of the field-free part inverted, and was refused in single."""
+    operator = two_centers.field_free(small(), 2, 1).astype(np.float32)
+    known, rest = small().separate(operator)
+    assert known is not None and rest is None
+
+
 @pytest.mark.parametrize("scaling", [None, zt.ExteriorScaling(12.0, 0.4)])
 @pytest.mark.parametrize("m", [0, 1])
 def test_resolvents(scaling, m):

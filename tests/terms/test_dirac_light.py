@@ -65,13 +65,13 @@ def test_product_does_not_depend_on_order_or_packing(case, monkeypatch):
     # Other tiles, classes of μ and chunks of the radial axis: the tables are made anew.
     for name, value in (("TILE", 3), ("CLASSES", 1), ("WORKSPACE", 5000)):
         monkeypatch.setattr(spinor_light, name, value)
-    spinor_light._layout.cache_clear()
+    spinor_light._layout_within.cache_clear()
     try:
         image = eqx.filter_jit(lambda o: o.apply(psi))(
             hamiltonian(H.basis, PULSE, 4).mix([1.0], [0.7])
         )
     finally:
-        spinor_light._layout.cache_clear()
+        spinor_light._layout_within.cache_clear()
     np.testing.assert_allclose(H.basis.by_kappa(image), expected, atol=1e-14 * scale)
 
 

@@ -28,7 +28,7 @@ from zitter.linalg.diagonal import Diagonal
 from zitter.linalg.resolvents import Resolvents, Solver
 from zitter.linalg.sums import add, parts_of
 
-NEGLIGIBLE = 1e-11  # of a potential: what its own rounding leaves over,
+NEGLIGIBLE = 1e-11  # of a potential in double: what its own rounding leaves over,
 ROUNDING = 1e-14  # … and, of the largest V/D², that of the separation
 
 
@@ -64,6 +64,7 @@ def separated(values: Any, scale: np.ndarray) -> tuple[Any, Any, Any]:
     """
     xp: Any = jnp if checks.is_traced(values) else np  # NumPy needs no compilation
     values = xp.asarray(values)
+    own = max(NEGLIGIBLE, 8 * float(jnp.finfo(values.dtype).eps))
     weights = np.abs(scale) ** 4
     rows = weights / np.sum(weights, axis=1, keepdims=True)
     # Without the p_i: normal equations for q, to which a constant may be added.
@@ -77,7 +78,7 @@ def separated(values: Any, scale: np.ndarray) -> tuple[Any, Any, Any]:
         p, q = p + mean - rows @ step, q + step
         left = values / scale**2 - p[:, None] - q
     product = xp.abs(values / scale**2)
-    rounding = NEGLIGIBLE * product + ROUNDING * xp.max(product)
+    rounding = own * product + ROUNDING * xp.max(product)
     return p, q, xp.where(xp.all(xp.abs(left) <= rounding), 0.0, left * scale**2)
 
 

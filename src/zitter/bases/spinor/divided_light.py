@@ -21,11 +21,11 @@ from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.folded import FoldedChain, Pairs
 from zitter.bases.spinor.kinetic_balance import balanced, held, unbalanced
 from zitter.bases.spinor.light import (
-    WORKSPACE,
     SpinorLight,
     added_up,
     angles,
     windows_of,
+    workspace,
 )
 from zitter.bases.spinor.segments import AXIS
 from zitter.linalg.base import Operator
@@ -173,7 +173,7 @@ def _chunks(tiles: int, pairs: int, splines: jax.Array, theta: int, devices: int
     """Into how many parts of equal length tiles are cut, so that the values of all devices together
     fit the workspace of one."""
     values = 2 * pairs * 2 * theta * 4 * tiles * splines.shape[2] * splines.dtype.itemsize
-    wanted = min(tiles, round(values * devices / WORKSPACE))
+    wanted = min(tiles, round(values * devices / workspace()))
     return next(c for c in range(1, tiles + 1) if tiles % c == 0 and c >= wanted)
 
 

@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import runtime
 from zitter.bases.angular import spinor_table
 from zitter.bases.spinor.kinetic_balance import balanced, doublets, held, unbalanced
 from zitter.linalg.base import Operator, keeps_hermitian, real_like, total
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 TILE = 8  # intervals that share one product of splines
 WORKSPACE = 2**30  # bytes of the values at (r, θ) that are held at a time
+CACHED = 2**24  # the same on a CPU, whose caches hold them: half the time, and less memory
 CLASSES = 8  # of |μ|, each with its own length of the κ axis
 
 
@@ -181,8 +183,17 @@ class _Layout(NamedTuple):
     chunks: int
 
 
-@functools.lru_cache(maxsize=16)
+def workspace() -> int:
+    """Bytes of the values at (r, θ) that are held at a time on the device in use."""
+    return min(WORKSPACE, CACHED) if runtime.settings().device.platform == "cpu" else WORKSPACE
+
+
 def _layout(basis: SpinorBasis) -> _Layout:
+    return _layout_within(basis, workspace())
+
+
+@functools.lru_cache(maxsize=16)
+def _layout_within(basis: SpinorBasis, most_bytes: int) -> _Layout:
     most = round(basis.mu_max + 0.5)
     orders = np.arange(-most, most)  # μ − ½
     smallest = np.maximum(orders + 1, -orders)  # least |κ| with this μ
@@ -208,7 +219,7 @@ def _layout(basis: SpinorBasis) -> _Layout:
     degree, between = basis.radial.degree, intervals(basis)
     tiles = -(-between // TILE)
     values = 4 * 2 * 8 * len(orders) * (basis.kappa_max + 8) * between * (degree + 1)
-    chunks = max(1, min(tiles, round(values / WORKSPACE)))
+    chunks = max(1, min(tiles, round(values / most_bytes)))
     tiles = -(-tiles // chunks) * chunks
     kappas = np.asarray([k for k, _ in rows], float)
     return _Layout(upper, lower, kappas, upper_place, lower_place, segments, TILE, tiles, chunks)
