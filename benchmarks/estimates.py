@@ -177,7 +177,8 @@ SMALLER = {
     # Enough for several chunks of unknowns: factors of one alone are another, smaller program.
     r"n = \d+, degree = 7, rmax = \d+": "n = 60, degree = 7, rmax = 20",
     r"lmax = \d+\n": "lmax = 3\n",
-    r"kappa_max = \d+": "kappa_max = 2",
+    # With as many classes of |μ| as there can be, so that the program is the same one.
+    r"kappa_max = \d+": "kappa_max = 8",
     r"rmax = 600\neta = \d+": "rmax = 15\neta = 10",
     r"walkers = \d+": "walkers = 4",
     r"blocks = \d+": "blocks = 4",
