@@ -91,9 +91,13 @@ def written(result: dict[str, Any], file: Path) -> None:
     part.replace(file)
 
 
-def commit() -> tuple[str, bool]:
-    """(commit, whether the files are those of it); of a bare copy adopt.py finds it later."""
-    words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *SOURCES]]
+def commit(*also: str) -> tuple[str, bool]:
+    """(commit, whether the files are those of it, `also` in these folders).
+
+    Of a bare copy adopt.py finds it later.
+    """
+    folders = (*SOURCES, *also)
+    words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *folders]]
     try:
         found, changed = (
             subprocess.run(w, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
