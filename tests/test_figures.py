@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatch
+
 import pytest
 
 import figures
@@ -23,6 +26,15 @@ def test_there_are_figures():
     found = [figure for page in figures.PAGES for figure in figures.figures(page)]
     assert len(found) > 300
     assert len({figure.record for figure in found}) > 20
+
+
+def test_every_record_has_its_place_on_a_page():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in figures.PAGES)
+    asked = re.findall(r'rows_of\(f"([\w{}]+)"\)', text)
+    patterns = [re.sub(r"\{\w+\}", "*", name) for name in asked]
+    names = [file.stem for file in figures.RESULTS.glob("*.json")]
+    missing = [n for n in names if n not in text and not any(fnmatch(n, p) for p in patterns)]
+    assert missing == []
 
 
 @pytest.mark.parametrize(

@@ -257,3 +257,28 @@ def test_pictures_are_those_of_their_records(picture):
     record, _ = pictures.PICTURES[picture]
     with Image.open(pictures.IMAGES / picture) as image:
         assert image.info["Source"] == loaded(pictures.RESULTS / f"{record}.json")["source"]
+
+
+@pytest.mark.parametrize("picture", pictures.RUNS)
+def test_pictures_of_runs_say_what_ran(picture):
+    from PIL import Image
+
+    lines = pictures.RUNS[picture]
+    with Image.open(pictures.IMAGES / picture) as image:
+        assert re.fullmatch(r"[0-9a-f]{64}", image.info["Source"])
+        assert image.info["Command"] == "; ".join(lines)
+    programs = [word for line in lines for word in line.split() if "/" in word]
+    assert all((REPOSITORY / word).is_file() for word in programs)
+
+
+def test_a_stamp_keeps_the_picture(tmp_path):
+    from PIL import Image
+
+    with Image.open(pictures.IMAGES / "demo.png") as image:
+        pixels, resolution = image.tobytes(), image.info["dpi"]
+    pictures.stamp(pictures.IMAGES / "demo.png", tmp_path / "b.png", Source="a")
+    pictures.stamp(tmp_path / "b.png", tmp_path / "b.png", Command="python c.py")
+    with Image.open(tmp_path / "b.png") as image:
+        assert (image.info["Source"], image.info["Command"]) == ("a", "python c.py")
+        assert image.tobytes() == pixels
+        assert image.info["dpi"] == pytest.approx(resolution, rel=1e-3)
