@@ -3,8 +3,8 @@
     python benchmarks/pictures.py [--to docs/images]      those that show what records hold
     python benchmarks/pictures.py --runs                  those of runs that are done for them
 
-Each picture carries the digest of its source: of a record's, which tests/test_records.py compares, or
-of that which ran, with the command.
+Each picture carries the digest of its source: that of its record, which tests/test_records.py
+compares, or that of the program that ran, with the command.
 """
 
 from __future__ import annotations
