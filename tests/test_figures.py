@@ -28,6 +28,13 @@ def test_there_are_figures():
     assert len({figure.record for figure in found}) > 20
 
 
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
+def test_the_time_of_a_reproduction_is_that_of_one_run(page):
+    for _, _, block, comment in figures.parts(page.read_text(encoding="utf-8")):
+        if re.search(r"= seconds$", comment[1], re.M):
+            assert "one run" in " ".join(block.split())
+
+
 def test_every_record_has_its_place_on_a_page():
     text = "\n".join(page.read_text(encoding="utf-8") for page in figures.PAGES)
     asked = re.findall(r'rows_of\(f"([\w{}]+)"\)', text)
