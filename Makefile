@@ -76,7 +76,7 @@ figures: setup  ## list each figure of README and docs with its record; UPDATE=-
 	$(BIN)/python tests/figures.py $(UPDATE)
 
 faults: setup  ## plant faults into a copy of the source: which of them do tests find?
-	$(QUICK) $(TEST_ENV) $(ON_CPU) $(BIN)/python tests/faults/plant.py --unchanged --jobs 2
+	$(QUICK) $(TEST_ENV) $(ON_CPU) $(BIN)/python tests/faults/plant.py --unchanged --jobs 2 $(JSON)
 
 lint: setup  ## ruff and pyright
 	$(BIN)/ruff check .

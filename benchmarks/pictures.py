@@ -1,8 +1,10 @@
-"""Draw the pictures of the documentation that show what records hold.
+"""Draw the pictures of the documentation.
 
-    python benchmarks/pictures.py [--to docs/images]
+    python benchmarks/pictures.py [--to docs/images]      those that show what records hold
+    python benchmarks/pictures.py --runs                  those of runs that are done for them
 
-Each picture carries the digest of its record's source; tests/test_records.py compares them.
+Each picture carries the digest of its source: that of its record, which tests/test_records.py
+compares, or that of the program that ran, with the command.
 """
 
 from __future__ import annotations
@@ -10,11 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from records import REPOSITORY
+from records import REPOSITORY, digest_of_files
 
 import zitter as zt
 from zitter.plot import montecarlo
@@ -90,10 +97,53 @@ PICTURES: dict[str, tuple[str, Callable[[Rows], Figure]]] = {
 }
 
 
+# Lines that write the picture into the folder where they are run.
+RUNS: dict[str, tuple[str, ...]] = {
+    "demo.png": (
+        "zitter run examples/softcore-hydrogen.toml --out demo-output --quiet",
+        "zitter plot demo-output -o demo.png",
+    ),
+    "shaped-pulse.png": ("python examples/shaped-pulse.py",),
+    "two-centers.png": ("python benchmarks/two_centers.py --figure two-centers.png",),
+}
+
+
+def ran(picture: str, folder: Path) -> Path:
+    """The picture, drawn by its lines in this folder."""
+    programs = {"python": [sys.executable], "zitter": [sys.executable, "-m", "zitter"]}
+    env = os.environ | {"PYTHONPATH": str(REPOSITORY / "src")}
+    for line in RUNS[picture]:
+        program, *words = shlex.split(line)
+        ours = [str(REPOSITORY / w) if (REPOSITORY / w).is_file() else w for w in words]
+        subprocess.run([*programs[program], *ours], cwd=folder, env=env, check=True)
+    return folder / picture
+
+
+def stamp(file: Path, to: Path, **texts: str) -> None:
+    """A copy of a PNG file that carries these texts."""
+    from PIL import Image, PngImagePlugin
+
+    info = PngImagePlugin.PngInfo()
+    with Image.open(file) as image:
+        for key, text in {**image.info, **texts}.items():
+            if isinstance(text, str):
+                info.add_text(key, text)
+        image.save(to, pnginfo=info, dpi=image.info.get("dpi"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--to", type=Path, default=IMAGES)
-    folder = parser.parse_args().to
+    parser.add_argument("--runs", action="store_true", help="those of runs instead of records")
+    options = parser.parse_args()
+    folder = options.to
+    if options.runs:
+        source = digest_of_files()
+        for picture, lines in RUNS.items():
+            with tempfile.TemporaryDirectory() as place:
+                drawn = ran(picture, Path(place))
+                stamp(drawn, folder / picture, Source=source, Command="; ".join(lines))
+        return
     for picture, (record, draw) in PICTURES.items():
         found = json.loads((RESULTS / f"{record}.json").read_text(encoding="utf-8"))
         figure = draw(found["measured"])

@@ -4,6 +4,8 @@
     name, question, date
     commit     of the source; `clean` where nothing in it had been changed
     source     digest of the program files that ran, which `git` can compare with the commit
+    data       the same of the other files of the package: kernels in CUDA, tables, orbitals;
+               records made before there was this field have none
     command    the line that made the record
     device     kind and driver; host: the machine's processor and its load
     versions   of Python, zitter, JAX, NumPy, SciPy and of each peer
@@ -11,6 +13,7 @@
     timings    how many actions were timed, how often each, and how far apart the times were
     measured   rows that were run
     projected  rows that follow from a model or from a part of the run; never ratios to a peer
+    outcome    of a reproduction: whether its rows hold, and the seconds of its one run
 
 Only the program that measured writes a record; where there was no git, adopt.py adds the commit,
 by the digest. tests/test_records.py holds all of them to the form.
@@ -59,6 +62,7 @@ def record(
         "commit": found,
         "clean": clean,
         "source": digest_of_files(),
+        "data": digest_of_files(data=True),
         "command": command(sys.argv),
         "device": device(),
         "host": {
@@ -91,9 +95,13 @@ def written(result: dict[str, Any], file: Path) -> None:
     part.replace(file)
 
 
-def commit() -> tuple[str, bool]:
-    """(commit, whether the files are those of it); of a bare copy adopt.py finds it later."""
-    words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *SOURCES]]
+def commit(*also: str) -> tuple[str, bool]:
+    """(commit, whether the files are those of it, `also` in these folders).
+
+    Of a bare copy adopt.py finds it later.
+    """
+    folders = (*SOURCES, *also)
+    words = [["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *folders]]
     try:
         found, changed = (
             subprocess.run(w, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
@@ -104,18 +112,26 @@ def commit() -> tuple[str, bool]:
     return found.strip(), not changed.strip()
 
 
-def digest_of_files() -> str:
-    """Of all programs that may have run, by path and content."""
-    files = (file for folder in SOURCES for file in (REPOSITORY / folder).rglob("*.py"))
-    return digest((str(f.relative_to(REPOSITORY)), f.read_bytes()) for f in files)
+def counted(name: str, data: bool) -> bool:
+    """Whether a file is a program, or of the package's `data`; results here are neither."""
+    if data:
+        return name.startswith("src/zitter/") and not name.endswith((".py", ".pyc"))
+    return name.endswith(".py")
 
 
-def digest_of_commit(commit: str) -> str:
+def digest_of_files(data: bool = False) -> str:
+    """Of all programs that may have run, or of the package's `data`, by path and content."""
+    files = (f for folder in SOURCES for f in (REPOSITORY / folder).rglob("*") if f.is_file())
+    names = ((str(file.relative_to(REPOSITORY)), file) for file in files)
+    return digest((name, file.read_bytes()) for name, file in names if counted(name, data))
+
+
+def digest_of_commit(commit: str, data: bool = False) -> str:
     """The same of a commit, from git."""
     git = ["git", "-C", str(REPOSITORY)]
     listed = [*git, "ls-tree", "-r", "--name-only", "-z", commit, "--", *SOURCES]
     names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
-    names = [name for name in names if name.endswith(".py")]
+    names = [name for name in names if counted(name, data)]
     asked = "".join(f"{commit}:{name}\n" for name in names).encode()
     found = subprocess.run(
         [*git, "cat-file", "--batch"], input=asked, capture_output=True, check=True

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common import arguments
+from pictures import stamp
 from records import finish, present, record
 
 from zitter import reproduce, runtime
@@ -26,7 +27,9 @@ def main() -> None:
     measured = [row for row in report["rows"] if row not in projected]
     packages = present("jax-triton", "cupy-cuda13x")
     result = record(options.name, question, measured, *packages, projected=projected)
-    outcome = {key: report[key] for key in ("ok", "seconds", "notes")}
+    outcome = {"repetitions": 1} | {key: report[key] for key in ("ok", "seconds", "notes")}
+    for picture in options.out.glob("*.png") if options.out else ():
+        stamp(picture, picture, Source=result["source"], Command=result["command"])
     finish(result | {"outcome": outcome}, options.json)
 
 

@@ -4,8 +4,9 @@ H2+ at R = 2 in an 800 nm pulse along its axis: one step of each method in both 
 a state, and the error of 1sσg, beside a 3D Cartesian grid (order 8 differences for the explicit
 step, regularized nuclei), and one product on 200 × 30 nodes.
 
-    taskset -c 0 python benchmarks/two_centers.py --json FILE --figure docs/images/two-centers.png
+    taskset -c 0 python benchmarks/two_centers.py --json FILE
     python benchmarks/two_centers.py --pulse --json FILE       a whole pulse, for a GPU
+    python benchmarks/two_centers.py --figure FILE             the picture of the page, no record
 
 With `--pulse`: two cycles of 800 nm at 2e14 W/cm² in both gauges, and on Cartesian grids of two
 spacings, all compared with the length gauge in spheroidal coordinates.
@@ -158,11 +159,12 @@ def draw(path):
 
 def main():
     parser = arguments(__doc__)
-    parser.add_argument("--figure", help="draw the ground state and its convergence")
+    parser.add_argument("--figure", help="only draw the ground state and its convergence")
     parser.add_argument("--pulse", action="store_true", help="a whole pulse instead of steps")
     chosen = parser.parse_args()
     if chosen.figure:
         draw(chosen.figure)
+        return
     pulse = zt.SineSquared(cycles=4, wavelength="800 nm", intensity="1e14 W/cm^2")
     question = (__doc__ or "").splitlines()[0]
     found = [*pulse_rows()] if chosen.pulse else [product_row(), *rows(pulse)]

@@ -21,8 +21,9 @@ is not compared, a list has several numbers. In expressions `rows` are what was 
 as 1.234(5). What comes from `projected` must be
 called projected, predicted or a model's in its paragraph, or in the head or row of its table.
 
-Times, rates, sizes in memory, mHa, σ and "times as" without such a comment are found by `bare`,
-also in columns of tables whose heads have the unit, unless one says where they are from:
+Times, rates, sizes in memory, lengths, energies, σ, %, "times as" and small errors (2·10⁻⁴) without
+such a comment are found by `bare`, also in columns of tables whose heads have the unit, unless one
+says where they are from:
 
     <!-- no record: 1.17 s, 2.99 s (the paper's) -->
 """
@@ -48,10 +49,15 @@ SIGNS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
 NUMBER = re.compile(
     r"[−-]?\d+(?:[  ]\d{3})*(?:\.\d+)?(?:e-?\d+|·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\(\d+\))?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 )
-UNITS = "ms|µs|s|minutes|kB|MB|MiB|GB|GiB|TB|GB/s|TB/s|TFLOP/s|µHa|mHa|σ"
-JOINED = r"(?<![\w.^{\[≤<×])\d[\d.]*(?:\(\d+\))?(?:(?:, | and | to | or |–)\d[\d.]*(?:\(\d+\))?)*"
-TIMES = "times (?:as|the|less|more|fewer|faster|slower|longer|larger|smaller|too)"
-MEASURED = re.compile(rf"({JOINED})(?: ({UNITS}|{TIMES})|(σ))(?![\w/])")
+TIME, SIZE = "ns|µs|ms|s|seconds|minutes|hours|days|fs", "kB|MB|MiB|GB|GiB|TB"
+UNITS = rf"{TIME}|{SIZE}|GB/s|TB/s|TFLOP/s|µHa|mHa|Ha|hartree|eV|bohr|W/cm²|σ|%|°"
+TIMES = "times(?! \\d)(?: (?:as|the|less|more|fewer|faster|slower|longer|larger|smaller|too))?"
+POWER = r"(?:e{0}\d+|·10{0}[⁰¹²³⁴⁵⁶⁷⁸⁹]+|\\cdot ?10\^\{{{0}\d+\}})"
+ONE = rf"\d[\d.]*(?:{POWER.format('[-⁻]?')})?(?:\(\d+\))?"
+START = r"(?<![\w.^{\[≤<×])"
+JOINED = rf"{START}{ONE}(?:(?:, | and | to | or |–){ONE})*"
+MEASURED = re.compile(rf"({JOINED})(?: ({UNITS}|{TIMES})|([σ°%×]))(?![\w/]| ?\d)")
+SMALL = re.compile(rf"{START}\d[\d.]*{POWER.format('[-⁻]')}")  # an error, or what is lost
 HEADED = re.compile(rf"(?:^|[ (,])({UNITS}|[Mm]illiseconds)(?:$|[ ),])")
 NOT_MEASURED = re.compile("project|predict|model", re.I)
 
@@ -264,10 +270,16 @@ def surroundings(block: str, text: str, cell: tuple[int, int, int] | None) -> st
 
 
 def measured(block: str) -> Iterator[tuple[str, str]]:
-    """(figure, unit) of what looks measured: before a unit, or below one in the head of a table."""
-    for numbers, unit, sigma in MEASURED.findall(block):
-        for figure in re.findall(r"\d[\d.]*(?:\(\d+\))?", numbers):
-            yield figure, unit or sigma
+    """(figure, unit) of what looks measured: before a unit, or below one in the head of a table.
+
+    Negative powers of ten with a number in front (3e-16, 2·10⁻⁴) are errors, and need no unit.
+    """
+    prose = re.sub(r"`[^`]*`", "`", block)  # arguments are choices
+    for numbers, unit, sign in MEASURED.findall(prose):
+        for figure in re.findall(ONE, numbers):
+            yield figure, unit or sign
+    for figure in SMALL.findall(prose):
+        yield figure, ""
     table = [split(line) for line in block.splitlines() if line.startswith("|")]
     if len(table) < 3:
         return
@@ -295,7 +307,7 @@ def bare(page: Path) -> list[str]:
         without_errors = re.sub(r"\(\d+\)", "", covered)
         for figure, unit in measured(COMMENT.sub("", block)):
             if not re.search(standing(figure), covered if "(" in figure else without_errors):
-                found.append(f"{page.name}: {figure} {unit}")
+                found.append(f"{page.name}: {figure} {unit}".rstrip())
         line = last
     return found
 

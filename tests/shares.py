@@ -2,7 +2,7 @@
 
     make test-share                 what .ci/run adds to the fast tests
     pytest -m … --share 3           share 3 of 0 … 4
-    pytest -m … --share commit      the number of commits modulo 5, so that five in a row run all
+    pytest -m … --share commit      the number of landings modulo 5, so that five in a row run all
 
 Tests of one function stay together. Those in durations.json are dealt out so that shares take
 equally long, others by a hash of their name; neither depends on which tests there are besides, so
@@ -75,9 +75,12 @@ def git(*words: str) -> str | None:
 
 
 def share_of_commit() -> int:
-    """By the number of commits; a clone that does not know it has the commit's name instead."""
+    """By the number of landings: a merge is one, whatever it brings, and so is a single commit.
+
+    First parents are counted. A clone that does not know them has the commit's name instead.
+    """
     if git("rev-parse", "--is-shallow-repository") == "false":
-        return int(git("rev-list", "--count", "HEAD") or 0) % SHARES
+        return int(git("rev-list", "--count", "--first-parent", "HEAD") or 0) % SHARES
     return number(git("rev-parse", "HEAD") or "") % SHARES
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+import sys
 
 import pytest
 
+from faults import plant
 from faults.plant import REPOSITORY, faults
 
 LISTED = faults()
@@ -39,3 +42,21 @@ def test_there_are_faults_of_every_kind():
     assert len({fault.name for fault in LISTED}) == len(LISTED)
     parts = {fault.file.split("/")[2] for fault in LISTED}
     assert parts >= {"propagators", "eigensolvers", "spectra", "qmc", "solve", "files.py"}
+
+
+def test_what_was_found_is_kept_as_a_record(tmp_path, monkeypatch, capsys):
+    """By area; a fault that survives makes the status 1, and is kept as well."""
+    file = tmp_path / "faults_cpu.json"
+    monkeypatch.setattr(
+        plant, "tried", lambda fault: (fault.name != "no lock", "FAILED tests/a::b")
+    )
+    monkeypatch.setattr(sys, "argv", [plant.__file__, "--json", str(file)])
+    assert plant.main() == 1
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["command"] == "python tests/faults/plant.py"
+    assert [row["fault"] for row in found["measured"]] == [fault.name for fault in LISTED]
+    assert [row["fault"] for row in found["measured"] if not row["found"]] == ["no lock"]
+    assert {row["area"] for row in found["measured"]} == {
+        "propagators", "eigensolvers", "spectra", "terms", "qmc", "files", "guards"
+    }  # fmt: skip
+    assert "guards           5 of   5 found" in capsys.readouterr().out

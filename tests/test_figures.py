@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatch
+
 import pytest
 
 import figures
@@ -23,6 +26,22 @@ def test_there_are_figures():
     found = [figure for page in figures.PAGES for figure in figures.figures(page)]
     assert len(found) > 300
     assert len({figure.record for figure in found}) > 20
+
+
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
+def test_the_time_of_a_reproduction_is_that_of_one_run(page):
+    for _, _, block, comment in figures.parts(page.read_text(encoding="utf-8")):
+        if re.search(r"= seconds$", comment[1], re.M):
+            assert "one run" in " ".join(block.split())
+
+
+def test_every_record_has_its_place_on_a_page():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in figures.PAGES)
+    asked = re.findall(r'rows_of\(f"([\w{}]+)"\)', text)
+    patterns = [re.sub(r"\{\w+\}", "*", name) for name in asked]
+    names = [file.stem for file in figures.RESULTS.glob("*.json")]
+    missing = [n for n in names if n not in text and not any(fnmatch(n, p) for p in patterns)]
+    assert missing == []
 
 
 @pytest.mark.parametrize(
@@ -141,7 +160,11 @@ def test_only_left_hand_sides_cover(page):
         ("takes 435, 218 and 110 MB", ["435 MB", "218 MB", "110 MB"]),
         ("8 to 26 µHa, 0.11(23) mHa", ["8 µHa", "26 µHa", "0.11(23) mHa"]),
         ("is 2.3σ away and 1.9 times as fast", ["2.3 σ", "1.9 times as"]),
-        ("800 nm for 5 fs in 10 bohr, −2.9037 hartree, 36 times, l ≤ 20", []),
+        ("36 times, 1.4× of it, 3 % of 1e14 W/cm²", ["36 times", "1.4 ×", "3 %", "1e14 W/cm²"]),
+        ("−2.9037 hartree or 10 bohr, 27.2 eV", ["2.9037 hartree", "10 bohr", "27.2 eV"]),
+        ("off by 7·10⁻³ hartree at 5°", ["7·10⁻³ hartree", "5 °", "7·10⁻³"]),
+        ("by 2e-5, at $4\\cdot10^{-4}$", ["2e-5", "4\\cdot10^{-4}"]),
+        ("800 nm, 64 × 64 points, 3 times 4, `dt=1e-3`, `5 fs`, l ≤ 20, about $10^{-6}$", []),
         ("| | MB | n |\n|---|---|---|\n| a | 12 | 4 |\n| b | 7.5 (2) | 5 |", ["12 MB", "7.5 MB"]),
         ("| GB on each | 1 |\n|---|---|\n| step | 52 |", ["52 GB"]),
     ],

@@ -67,14 +67,17 @@ def problems(found: dict[str, Any]) -> list[str]:
     ]
     if said:
         return said
-    extra = found.keys() - FIELDS.keys() - {"outcome"}
+    extra = found.keys() - FIELDS.keys() - {"data", "outcome"}
     said += [f"{key} is no field of a record" for key in sorted(extra)]
     if found["schema"] != records.SCHEMA:
         said.append("the form is another one")
     if not re.fullmatch(r"[0-9a-f]{40}", found["commit"]) or not found["clean"]:
         said.append("the source must be a commit without changes")
-    if not re.fullmatch(r"[0-9a-f]{64}", found["source"]):
-        said.append("source must be a digest")
+    for key in found.keys() & {"source", "data"}:
+        if not re.fullmatch(r"[0-9a-f]{64}", found[key]):
+            said.append(f"{key} must be a digest")
+    if found.get("outcome", {}).get("repetitions", 1) != 1:
+        said.append("a reproduction is run once")
     program = found["command"].split()[1:2]
     if not found["command"].startswith("python ") or not (REPOSITORY / program[0]).is_file():
         said.append("the command must name a program of ours")
@@ -122,6 +125,8 @@ def test_records_come_from_the_source_they_name(file):
         assert shallow == "true", "no such commit"
         pytest.skip("this copy of the repository does not reach back to that commit")
     assert records.digest_of_commit(found["commit"]) == found["source"]
+    if "data" in found:
+        assert records.digest_of_commit(found["commit"], data=True) == found["data"]
 
 
 def git(*words: str) -> str | None:
@@ -142,7 +147,7 @@ def test_the_form_is_what_the_programs_write(tmp_path):
     made = records.record("try", "Does it?", [{"error": 1.0}], projected=[{"hours": 2.0}])
     records.finish(made, str(tmp_path / "try.json"))
     found = loaded(tmp_path / "try.json")
-    assert found.keys() == FIELDS.keys()
+    assert found.keys() == {"data", *FIELDS}
     # Tests run with changes, and are no program of the benchmarks.
     allowed = {
         "the source must be a commit without changes",
@@ -162,6 +167,7 @@ def test_the_form_is_what_the_programs_write(tmp_path):
         ({"timings": {"actions": 0}, "measured": [{"ms_per_step": 1.0}]}, "without a spread"),
         ({"versions": {"pyqmc": "absent"}}, "pyqmc has no version"),
         ({"rows": []}, "no field"),
+        ({"data": "abc"}, "data must be a digest"),
         ({"precision": None}, "precision must be str"),
         ({"command": "python somewhere.py"}, "program of ours"),
     ],
@@ -193,6 +199,19 @@ def test_the_digest_of_a_commit_is_that_of_its_files():
     if not clean:
         pytest.skip("files were changed since the last commit")
     assert records.digest_of_commit(commit) == records.digest_of_files()
+    assert records.digest_of_commit(commit, data=True) == records.digest_of_files(data=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("src/zitter/solve/course.py", "program"), ("benchmarks/sweep.py", "program"),
+     ("src/zitter/linalg/kernels/explicit_update.cu", "data"),
+     ("src/zitter/reproduce/matter/he.chk", "data"), ("benchmarks/results/sweep_cpu.json", None)],
+)  # fmt: skip
+def test_what_the_digests_are_of(name, kind):
+    assert (REPOSITORY / name).is_file()
+    assert records.counted(name, data=False) == (kind == "program")
+    assert records.counted(name, data=True) == (kind == "data")
 
 
 def test_a_record_of_a_bare_copy_is_given_the_commit_that_ran(tmp_path, monkeypatch, capsys):
@@ -203,8 +222,11 @@ def test_a_record_of_a_bare_copy_is_given_the_commit_that_ran(tmp_path, monkeypa
     if not named:
         pytest.skip("this copy of the repository has no history")
     made = records.record("try", "Does it?", [{"ms": 1.0}]) | {"commit": "unknown", "clean": False}
-    for name, source in {"of_git": records.digest_of_commit(named), "other": 64 * "0"}.items():
-        records.written(made | {"source": source}, tmp_path / f"{name}.json")
+    right = {"source": records.digest_of_commit(named)}
+    right["data"] = records.digest_of_commit(named, data=True)
+    wrong = right | {"data": 64 * "0"}
+    for name, digests in {"of_git": right, "other": wrong}.items():
+        records.written(made | digests, tmp_path / f"{name}.json")
     words = ["adopt.py", str(tmp_path / "of_git.json"), "--to", str(tmp_path / "home")]
     words += ["--back", "2"]
     monkeypatch.setattr(sys, "argv", words)
@@ -257,3 +279,28 @@ def test_pictures_are_those_of_their_records(picture):
     record, _ = pictures.PICTURES[picture]
     with Image.open(pictures.IMAGES / picture) as image:
         assert image.info["Source"] == loaded(pictures.RESULTS / f"{record}.json")["source"]
+
+
+@pytest.mark.parametrize("picture", pictures.RUNS)
+def test_pictures_of_runs_say_what_ran(picture):
+    from PIL import Image
+
+    lines = pictures.RUNS[picture]
+    with Image.open(pictures.IMAGES / picture) as image:
+        assert re.fullmatch(r"[0-9a-f]{64}", image.info["Source"])
+        assert image.info["Command"] == "; ".join(lines)
+    programs = [word for line in lines for word in line.split() if "/" in word]
+    assert all((REPOSITORY / word).is_file() for word in programs)
+
+
+def test_a_stamp_keeps_the_picture(tmp_path):
+    from PIL import Image
+
+    with Image.open(pictures.IMAGES / "demo.png") as image:
+        pixels, resolution = image.tobytes(), image.info["dpi"]
+    pictures.stamp(pictures.IMAGES / "demo.png", tmp_path / "b.png", Source="a")
+    pictures.stamp(tmp_path / "b.png", tmp_path / "b.png", Command="python c.py")
+    with Image.open(tmp_path / "b.png") as image:
+        assert (image.info["Source"], image.info["Command"]) == ("a", "python c.py")
+        assert image.tobytes() == pixels
+        assert image.info["dpi"] == pytest.approx(resolution, rel=1e-3)

@@ -62,11 +62,15 @@ def test_changed_files_have_tests_of_their_own():
     }
 
 
+def git(folder, *words: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True)
+
+
 def commit(folder, name: str) -> None:
     (folder / name).write_text(name)
-    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    for words in (["add", name], [*who, "commit", "-q", "-m", name]):
-        subprocess.run(["git", "-C", str(folder), *words], check=True)
+    git(folder, "add", name)
+    git(folder, "commit", "-q", "-m", name)
 
 
 @pytest.fixture
@@ -84,6 +88,18 @@ def test_five_commits_in_a_row_take_all_shares(history):
     found = []
     for n in range(shares.SHARES):
         commit(history, f"more {n}.py")
+        found.append(shares.share_of_commit())
+    assert sorted(found) == list(range(shares.SHARES))
+
+
+def test_five_merges_take_all_shares_whatever_they_bring(history):
+    found = []
+    for n in range(shares.SHARES):
+        git(history, "checkout", "-q", "-b", f"branch-{n}")
+        for part in range(5):
+            commit(history, f"part {n} {part}.py")
+        git(history, "checkout", "-q", "-")
+        git(history, "merge", "-q", "--no-ff", "-m", "landed", f"branch-{n}")
         found.append(shares.share_of_commit())
     assert sorted(found) == list(range(shares.SHARES))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
+from scipy.sparse.linalg import LinearOperator, eigsh
 
+import marks
 import zitter as zt
 from systems import two_centers
 from zitter.bases.prolate.levels import Pair
@@ -163,3 +166,28 @@ def test_whether_levels_can_be_found_is_asked_without_finding_them(monkeypatch):
     assert H.basis.size > SMALL
     assert recommended(H, 1) == zt.Direct()
     assert zt.Direct().memory(H, 1) is None
+
+
+@pytest.mark.parametrize("R", [marks.slow(5.0), 20.0])
+def test_few_functions_of_eta_have_the_ground_level(R):
+    """`eta` = 10 + 0.8c, as the page says; at R = 20 what is left is 1.2e-11."""
+    exact = two_centers.level(R, 1, 1, 0, 0, 0)
+    eta = round(10 + 0.8 * R * np.sqrt(-exact / 2))
+    found = levels(zt.ProlateSpheroidal(R, eta=eta), 1, 1, 1)
+    assert abs(found[0, 0] - exact) < 2e-11
+
+
+@pytest.mark.parametrize(
+    ("R", "m", "largest"), [(2.0, 0, 584), (0.5, 0, 3536), (2.0, 1, 2.5 * 584), (2.0, 2, 3.5 * 584)]
+)
+def test_the_largest_kinetic_energy_is_that_of_the_page(R, m, largest):
+    basis = zt.ProlateSpheroidal(R, m)
+    operator = zt.discretize(zt.Model([zt.Kinetic()]), basis).operator
+    apply = jax.jit(lambda psi: operator.apply(psi))
+
+    def product(psi):
+        return np.asarray(apply(psi.reshape(basis.shape).astype(complex))).real.ravel()
+
+    matrix = LinearOperator((basis.size, basis.size), matvec=product, dtype=float)
+    found = eigsh(matrix, 1, which="LA", return_eigenvectors=False, tol=1e-4)[0]
+    assert found == pytest.approx(largest, rel=1e-3 if m == 0 else 0.03)

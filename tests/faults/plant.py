@@ -2,6 +2,7 @@
 
     make faults                            all of them, with a table
     python tests/faults/plant.py WORD…     those whose names hold one of these words
+    make faults JSON="--json FILE"         and a record, in the form of benchmarks/records.py
 
 A fault is found where the tests named with it fail; where they pass, it has survived. The tests are
 first run without any fault: what fails then finds nothing.
@@ -20,10 +21,13 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
 LONGEST = 900  # seconds of the tests of one fault
+# Modules of the ground that keep files, and those that watch a run; other folders have their names.
+AREAS = {"solve": "guards"} | dict.fromkeys(("files", "checkpoints", "locks", "same_run"), "files")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +36,11 @@ class Fault:
     file: str
     tests: tuple[str, ...]
     edits: tuple[tuple[str, str], ...]
+
+    @property
+    def area(self) -> str:
+        folder = Path(self.file).parts[2].removesuffix(".py")
+        return AREAS.get(folder, folder)
 
     def planted(self, text: str) -> str:
         for old, new in self.edits:
@@ -94,6 +103,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only faults whose names hold one of these")
     parser.add_argument("--unchanged", action="store_true", help="first without any fault")
     parser.add_argument("--jobs", type=int, default=1, help="so many at a time")
+    parser.add_argument("--json", help="write the record of what was found here")
     options = parser.parse_args()
     chosen = [f for f in faults() if not options.words or any(w in f.name for w in options.words)]
     if options.unchanged:
@@ -103,18 +113,33 @@ def main() -> int:
             print(f"tests fail without any fault: {line}")
             return 1
 
-    def shown(fault: Fault) -> bool:
+    def shown(fault: Fault) -> dict[str, Any]:
         started = time.perf_counter()
         found, line = tried(fault)
         mark = "found   " if found else "SURVIVED"
         by = line.split(" - ")[0].removeprefix("FAILED ").split("tests/", 1)[-1]
         print(f"{mark} {time.perf_counter() - started:5.0f} s  {fault.name}  [{by}]", flush=True)
-        return found
+        return {"area": fault.area, "fault": fault.name, "found": found, "by": by}
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        survived = list(pool.map(shown, chosen)).count(False)
-    print(f"{len(chosen) - survived} of {len(chosen)} faults found")
+        rows = list(pool.map(shown, chosen))
+    for area in dict.fromkeys(row["area"] for row in rows):
+        found = [row["found"] for row in rows if row["area"] == area]
+        print(f"{area:14} {found.count(True):3} of {len(found):3} found")
+    survived = [row["found"] for row in rows].count(False)
+    print(f"{len(rows) - survived} of {len(rows)} faults found")
+    if options.json:
+        keep(rows, Path(options.json))
     return 1 if survived else 0
+
+
+def keep(rows: list[dict[str, Any]], file: Path) -> None:
+    """What was found, with the commit; that of the tests counts here as well."""
+    sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+    import records
+
+    made = records.record("faults", "Do fast tests find faults that are planted?", rows)
+    records.written(made | {"clean": records.commit("tests")[1]}, file)
 
 
 if __name__ == "__main__":

@@ -55,9 +55,8 @@ def test_the_full_run_keeps_what_is_done(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = paper.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("dirac-laser")
 
 
 def test_stored_bytes_count_the_levels():

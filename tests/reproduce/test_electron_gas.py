@@ -67,6 +67,5 @@ def test_hartree_fock_row_of_two_electrons():
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = electron_gas.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("electron-gas")

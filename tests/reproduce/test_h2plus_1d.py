@@ -49,6 +49,5 @@ def test_the_hump_is_judged_by_the_sum_that_runs_use(monkeypatch):
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = h2plus_1d.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("h2plus-1d")

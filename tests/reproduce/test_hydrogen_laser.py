@@ -162,6 +162,5 @@ def test_the_record_is_the_one_of_the_benchmark():
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = paper.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("hydrogen-laser")

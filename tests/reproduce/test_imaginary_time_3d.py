@@ -47,6 +47,5 @@ def test_tolerances_come_from_the_papers_table():
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = paper.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("imaginary-time-3d")

@@ -32,6 +32,5 @@ def test_helium_has_its_published_energies():
 
 
 @pytest.mark.slow
-def test_default_run_is_as_expected():
-    report = qmc_matter.run()
-    assert report.ok, [row for row in report.rows if not row.ok]
+def test_default_run_of_the_wheel_is_as_expected(default_run):
+    default_run("qmc-matter")

@@ -62,6 +62,9 @@ def test_other_treatments_in_the_plane_are_as_before():
     values = np.asarray(zt.discretize(model, grid).operator.apply(jnp.ones(grid.shape)))
     assert values[2, 2] == pytest.approx(-4 * np.log(1 + np.sqrt(2)) / 0.4, rel=1e-12)
     assert values[2, 3] == pytest.approx(-2.5, rel=1e-12)
+    H = zt.discretize(zt.Model([zt.Kinetic(), *model.terms]), zt.Grid((24, 24), 0.4))
+    lowest = np.linalg.eigvalsh(np.asarray(H.operator.as_matrix()))[0]
+    assert lowest == pytest.approx(-1.194, abs=1e-3)
     with pytest.raises(zt.InputError, match=r"spacing: must be at most 0.54 bohr .* but is 0.6"):
         zt.discretize(zt.Model([zt.Coulomb(1.0)]), zt.Grid((5, 5), 0.6))
 
