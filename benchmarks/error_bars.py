@@ -1,7 +1,8 @@
 """How often do error bars of short Monte Carlo runs hold the truth?
 
 Independent runs of each kind, with 20, 60 and 200 blocks: VMC and DMC of 14 electrons of a gas (and
-VMC with eight walkers), and plain series correlated as ρⁿ. The truth of a run is the mean of all
+VMC with eight walkers), DMC of a trap with few walkers that forget in some 50 blocks, and plain
+series correlated as ρⁿ. The truth of a run is the mean of all
 the others, far sharper than one run. Error bars should hold it in 68 % of all runs, twice the error
 bar in 95 %; with 200 runs these shares scatter by 3.3 and 1.5 %.
 
@@ -23,16 +24,24 @@ from zitter.qmc import statistics
 BLOCKS = (20, 60, 200)
 QUESTION = "how often error bars of short Monte Carlo runs hold the truth"
 CORRELATIONS = (0.0, 0.5, 0.9)
+FEW_WALKERS = {"dmc, 64 walkers": 64, "dmc, 16 walkers": 16}
+KINDS = ["vmc", "vmc, 8 walkers", "dmc", *FEW_WALKERS, "series"]
 
 
 def gas() -> Any:
     return zt.qmc.SlaterJastrow(zt.qmc.ElectronGas(14, 1.0), [zt.qmc.U(order=6)])
 
 
+def trap() -> Any:
+    return zt.qmc.SlaterJastrow(zt.qmc.Trap(frequency=1.0, width=0.8))
+
+
 def monte_carlo(kind: str, blocks: int, seed: int) -> tuple[float, float, bool]:
     """(mean, error bar, whether it has a note) of a run in blocks of a sweep or two time steps."""
     if kind == "dmc":
         found = zt.qmc.dmc(gas(), 0.05, 128, blocks, steps=2, seed=seed)
+    elif kind in FEW_WALKERS:
+        found = zt.qmc.dmc(trap(), 0.01, FEW_WALKERS[kind], blocks, steps=2, seed=seed)
     else:
         walkers = 8 if kind == "vmc, 8 walkers" else 128
         found = zt.qmc.vmc(gas(), walkers, blocks, stride=1, seed=seed)
@@ -68,7 +77,7 @@ def coverage(runs: list[tuple[float, float, bool]], truth: float | None = None) 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--kinds", nargs="*", default=["vmc", "vmc, 8 walkers", "dmc", "series"])
+    parser.add_argument("--kinds", nargs="*", default=KINDS)
     parser.add_argument("--blocks", nargs="*", type=int, default=BLOCKS)
     parser.add_argument("--jobs", type=int, default=1, help="kinds and lengths at a time")
     options = parser.parse_args()

@@ -14,13 +14,7 @@ from zitter import loop, solve, together
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.dense import Dense
-from zitter.solve.guards import (
-    AccuracyWarning,
-    problem,
-    stride,
-    unaccounted,
-    warn_of_spoilt_norm,
-)
+from zitter.solve.guards import Account, AccuracyWarning, stride, warn_of_spoilt_norm
 
 GRID = zt.Grid(128, 0.3)
 X = GRID.points(0)
@@ -62,12 +56,74 @@ def test_a_small_loss_is_warned_of():
     assert len(said) == 1 and said[0].startswith(expected)
 
 
+def test_items_that_break_are_known_on_the_way(monkeypatch):
+    """Beside one that is good, by the sentence of a single run; once all are broken it ends."""
+    whole, damped = (0.0, 10.0), re.compile(r"\d+% of the probability was lost by t = (\S+): take")
+    step = (whole, 0.03, zt.RungeKutta4(), (), 1)
+    plans = [solve.prepare(hamiltonian(zt.Harmonic(w)), np.complex128, *step) for w in (0.3, 0.31)]
+    fast, slow = packet(0.15, 8.0), packet(1.5, 0.0)
+    broken, good = together.carried(plans, [fast, slow])
+    assert isinstance(broken, zt.RunError) and isinstance(good, zt.Solution)
+    when = damped.match(str(broken))
+    assert when and float(when[1]) < 5.0
+    np.testing.assert_allclose(good.final, plans[1].run(slow).final, atol=1e-12)
+    counts, segment = [], loop.segment
+    monkeypatch.setattr(loop, "segment", lambda *a: counts.append(int(a[-1])) or segment(*a))
+    both = together.carried(plans, [fast, fast])
+    assert all(isinstance(one, zt.RunError) and damped.match(str(one)) for one in both)
+    assert sum(counts) < plans[0].records
+
+
+@pytest.mark.slow
+def test_items_whose_method_gives_up_are_known_on_the_way():
+    """Its own sentence, which names a step that would do."""
+    count = 80
+    coupling = np.random.default_rng(0).normal(size=(count, count))
+
+    def driven(amplitude):
+        pulse = zt.SineSquared(amplitude=amplitude, frequency=0.5, cycles=3)
+        drive = zt.DrivenMatrix(coupling + coupling.T, pulse=pulse)
+        model = zt.Model([zt.Matrix(np.linspace(0.0, 3.0, count)), drive])
+        H = zt.discretize(model, zt.Levels(count))
+        return solve.prepare(H, np.complex128, (0.0, 4.0), 0.2, zt.CrankNicolson(), (), 2)
+
+    psi = np.eye(count)[0] + 0j
+    good, broken = together.carried([driven(1e-3), driven(300.0)], [psi] * 2)
+    assert isinstance(good, zt.Solution)
+    assert re.match(r"BiCGSTAB did not reach .* at t = 0.* take dt = .* converges", str(broken))
+
+
+def test_a_scan_tells_of_points_that_lost_their_norm():
+    """In the words that end a run alone; of those that lost little in the words that warn of it.
+    Two points at a time: they are numbered through."""
+
+    def norm(p, shift):
+        psi = GRID.normalize(jnp.exp(-((X / 0.6) ** 2) / 2 + 1j * p * X + shift))
+        run = zt.evolve(hamiltonian(), psi, (0.0, 1.5), 0.025, zt.RungeKutta4(), [zt.Norm()], 50)
+        return run.observables["norm"][-1]
+
+    given = {"p": [0.0, 8.0, 0.5, 9.0, 5.5], "shift": [0.0, 0.0, 0.0, 0.0, 0.0]}
+    with pytest.warns(AccuracyWarning) as told:
+        kept = zt.scan(norm, 2, **given)
+    said = [str(one.message) for one in told if issubclass(one.category, AccuracyWarning)]
+    lost = 1 - np.asarray(kept) ** 2
+    advice = "take a smaller dt, or a method that keeps the norm, such as Lanczos or CrankNicolson"
+    assert said == [
+        f"{lost[3]:.0%} of the probability was lost by t = 1.5: {advice} "
+        "(item 3: p=9, shift=0; the worst of items 1, 3)",
+        f"{lost[4]:.1%} of the probability was lost, by errors of the steps: take a smaller dt "
+        "(item 4: p=5.5, shift=0)",
+    ]
+    with pytest.warns(AccuracyWarning, match=r"^The state became infinite.*t = 1.5.*\(item 1: "):
+        zt.scan(norm, p=[0.0, 1.0], shift=[0.0, 1e4])  # e^shift is none
+
+
 @pytest.mark.parametrize(("fed", "sentence"), [(0.0, "norm grew from 1 to 1.06"), (0.15, None)])
 def test_what_comes_for_no_reason_ends_the_run(fed, sentence):
     """Rounding to 10 bits may feed a state; so may a term of H, and that is accounted for."""
-    found = problem(hamiltonian(), 2.0, 1.0, 1.06, -fed)
+    found = Account.of(hamiltonian()).problem(2.0, 1.0, 1.06, -fed)
     assert found is None if sentence is None else sentence in str(found)
-    assert problem(hamiltonian(), 2.0, 1.0, 1.04, None) is None
+    assert Account.of(hamiltonian()).problem(2.0, 1.0, 1.04, None) is None
     with pytest.warns(AccuracyWarning, match=r"2.0% of the probability was won, by errors"):
         warn_of_spoilt_norm(hamiltonian(), 1.0, 1.01, None)
 
@@ -113,9 +169,9 @@ def test_more_absorbed_than_was_lost_is_told_as_well():
     """What the steps bring may be hidden by what absorbers take: the norm falls all the same. It
     may also be a count too coarse for a strong absorber, which must not end a good run."""
     H = hamiltonian(zt.ComplexAbsorber(8.0))
-    assert unaccounted(H, 1.0, 1.0, 0.5) == pytest.approx(-0.4)
-    assert unaccounted(H, 1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
-    assert problem(H, 2.0, 1.0, np.sqrt(0.9), 0.5) is None
+    assert Account.of(H).lost(1.0, 1.0, 0.5) == pytest.approx(-0.4)
+    assert Account.of(H).lost(1.0, np.sqrt(0.55), 0.5) == 0.0  # as well as it is counted
+    assert Account.of(H).problem(2.0, 1.0, np.sqrt(0.9), 0.5) is None
     with pytest.warns(AccuracyWarning, match="5.0% of the probability was won beside what abs"):
         warn_of_spoilt_norm(H, 1.0, np.sqrt(0.65), 0.5)
 
@@ -125,9 +181,9 @@ def test_nothing_is_allowed_for_beside_a_mask():
     H = hamiltonian(zt.MaskAbsorber(8.0))
     with pytest.warns(AccuracyWarning, match="5.0% of the probability was lost beside what abs"):
         warn_of_spoilt_norm(H, 1.0, np.sqrt(0.45), 0.5)
-    assert problem(H, 2.0, 1.0, np.sqrt(0.45), 0.5) is None
+    assert Account.of(H).problem(2.0, 1.0, np.sqrt(0.45), 0.5) is None
     for left, sentence in ((0.35, "15% of the probability was lost"), (0.65, "15% .* was won")):
-        found = problem(H, 2.0, 1.0, np.sqrt(left), 0.5)
+        found = Account.of(H).problem(2.0, 1.0, np.sqrt(left), 0.5)
         assert re.match(f"{sentence} by t = 2 beside what absorbers account for", str(found))
 
 

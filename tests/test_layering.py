@@ -49,6 +49,7 @@ LEVELS = {
     "stopping": 0,
     "rounds": 0,
     "remade": 0,
+    "traced": 0,
     "checkpoints": 0,
     "same_run": 0,
     "results": 0,

@@ -25,9 +25,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, runtime
+from zitter import batches, checks, runtime, traced
 from zitter.bases import edges
 from zitter.fields.carrier import checked_ellipticity, warn_of_missing_unit
+from zitter.solve import guards
 
 Values = Sequence[Any] | np.ndarray | jax.Array
 # What strings with units may stand for, by the name of the argument.
@@ -57,7 +58,8 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
 
     Values are numbers in atomic units or, for pulse parameters, strings with units. What `run`
     returns comes back with one more axis in front. Warns, as `evolve` does, with what the worst
-    point has at the edges of its basis (the last l, the wall of the box).
+    point has at the edges of its basis (the last l, the wall of the box), and of points whose norm
+    was lost or won or is no number, which would end a run alone.
     """
     runtime.settings()
     if not values:
@@ -71,14 +73,16 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
     on = batches.mesh()
     devices = 1 if on is None else on.size
     size = count if batch is None else min(count, checks.integer("batch", batch, 1) * devices)
-    with edges.collected() as found:
-        parts = [
-            _together(run, {name: column[first : first + size] for name, column in points.items()})
-            for first in range(0, count, size)
-        ]
-        jax.effects_barrier()
-    for population, limit, edge in found.values():
-        edge.warn(population, limit)
+    parts, told = [], []
+    for first in range(0, count, size):
+        part = {name: column[first : first + size] for name, column in points.items()}
+        with traced.heard() as found:
+            parts.append(_together(run, part))
+            jax.effects_barrier()
+        told += [(first, one) for one in found]
+    edges.warn_of_worst([one for _, one in told if isinstance(one[0], edges.Edge)])
+    endings = [(first, one) for first, one in told if isinstance(one[0], guards.Ending)]
+    guards.warn_of_endings(endings, _labels(values, count))
     if len(parts) == 1:
         return parts[0]
     return jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)
@@ -88,6 +92,17 @@ def _together(run: Callable[..., Any], points: dict[str, jax.Array]) -> Any:
     count = len(next(iter(points.values())))
     results = batches.mapped(lambda point: run(**point), batches.spread(points, count))
     return jax.tree.map(lambda column: column if len(column) == count else column[:count], results)
+
+
+def _labels(values: dict[str, Values], count: int) -> list[str]:
+    """What each point is called in a warning."""
+    if checks.is_traced(list(values.values())):
+        return [str(i) for i in range(count)]
+    text = lambda x: x if isinstance(x, str) else f"{x:g}"  # noqa: E731
+    return [
+        f"{i}: " + ", ".join(f"{name}={text(given[i])}" for name, given in values.items())
+        for i in range(count)
+    ]
 
 
 def _numbers(name: str, given: Values) -> jax.Array:

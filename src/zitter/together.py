@@ -138,8 +138,44 @@ def _finish(items: _Items, states: Any, steps: int) -> Any:
 
 
 @eqx.filter_jit
+def _vitals(items: _Items, states: Any) -> Any:
+    return items.each(course.vitals, states)
+
+
+@eqx.filter_jit
 def _look(items: _Items, psi: Any, ends: Any) -> Any:
     return items.each(course.look, psi, ends)
+
+
+class _Watcher:
+    """The host's part: which items failed on the way, by the sentences that end single runs.
+
+    Others go on; what is left of a failed one goes along with them, and is not looked at again.
+    """
+
+    def __init__(self, items: _Items, plans: Sequence[solve.Plan], states: Any):
+        self.items, self.plans = items, plans
+        self.before = np.asarray(_vitals(items, states)["norm"])
+        self.account = guards.Account.of(plans[0].context.H)  # alike for plans of one form
+        self.failed: dict[int, checks.RunError] = {}
+
+    def guard(self, states: Any, done: int) -> str | None:
+        """A sentence once nothing is left to carry."""
+        seen = jax.device_get(_vitals(self.items, states))
+        for i, plan in enumerate(self.plans):
+            if i not in self.failed:
+                problem = self._problem(plan, i, states, jax.tree.map(lambda x, i=i: x[i], seen))
+                if problem is not None:
+                    self.failed[i] = checks.RunError(problem)
+        return "All items failed." if len(self.failed) == len(self.plans) else None
+
+    def _problem(self, plan: solve.Plan, i: int, states: Any, seen: dict[str, Any]) -> str | None:
+        before, after = float(self.before[i]), float(seen["norm"])
+        if seen["failed_at"] < np.inf or np.isnan(seen["failed_at"]):  # the method knows more of it
+            own = jax.tree.map(lambda x: x[i], states)
+            return course.problem(plan.context, own, before, after)
+        t = float(plan.context.start + seen["steps"] * plan.context.dt)
+        return self.account.problem(t, before, after, seen["absorbed"])
 
 
 def carried(
@@ -159,20 +195,25 @@ def carried(
     items, stacked, states = _prepared(plans, psi)
     tail, every = lead.tail, lead.context.save_every
     with batches.alone():
-        outcome = loop.drive(
-            _step,
-            items,
-            states,
-            lead.records,
-            label=label,
-            checkpoint=checkpoint,
-            resume=checkpoint is not None,
-            progress=progress,
-            counted=every,
-            finish=(lambda states: _finish(items, states, tail)) if tail else None,
-            finish_steps=tail,
-            axis=loop.Axis("time", float(lead.context.start), float(every * lead.context.dt)),
-        )
+        watcher = _Watcher(items, plans, states)
+        try:
+            outcome = loop.drive(
+                _step,
+                items,
+                states,
+                lead.records,
+                label=label,
+                guard=watcher.guard,
+                checkpoint=checkpoint,
+                resume=checkpoint is not None,
+                progress=progress,
+                counted=every,
+                finish=(lambda states: _finish(items, states, tail)) if tail else None,
+                finish_steps=tail,
+                axis=loop.Axis("time", float(lead.context.start), float(every * lead.context.dt)),
+            )
+        except loop.Halted:
+            return [watcher.failed[i] for i in range(count)]
         last = [outcome.state, outcome.end] if tail else [outcome.state]
         seen = _look(items, stacked, last)
     ends, seen = jax.device_get((last, seen))
@@ -181,6 +222,10 @@ def carried(
     for i, plan in enumerate(plans):
         own, looked = jax.tree.map(lambda x, i=i: x[i], (ends, seen))
         looks.append(looked)
+        if i in watcher.failed:
+            found.append(watcher.failed[i])
+            continue
+        # A run that was resumed at its end has not been judged yet.
         problem = plan.problem(own[-1], looked)
         if problem is not None:
             found.append(checks.RunError(problem))
@@ -208,7 +253,8 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: 
     H = lead.context.H
     kept = [(float(a["before"]), float(a["after"]), info.get("absorbed")) for info, a in good]
     if kept:
-        worst = max(kept, key=lambda norm: abs(guards.unaccounted(H, *norm) or 0.0))
+        account = guards.Account.of(H)
+        worst = max(kept, key=lambda norm: abs(account.lost(*norm) or 0.0))
         guards.warn_of_spoilt_norm(H, *worst)
     norms = [max(before, after) for before, after, _ in kept]
     lead.warn_of_steps([info for info, _ in good], norms)

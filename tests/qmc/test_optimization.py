@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, ClassVar, cast
 
 import equinox as eqx
@@ -210,6 +211,22 @@ def test_verdicts_weigh_energies_of_the_whole_system():
     calm = dataclasses.replace(last, variance=0.5)
     _, verdict = verdicts.decided(method, first, calm, 3, 0, Gain(0.54, 0.054), units)
     assert "gained 0.540(54) hartree²;" in verdict
+
+
+@pytest.mark.parametrize(
+    ("idle", "gain", "ending"),
+    [
+        (1, 0.0, r"in the last step \(.*\); take 2 or more further iterations to settle it"),
+        (2, 0.0, r"in the last 2 steps \(.*\); take 1 or more further iterations to settle it"),
+        (0, 0.01, r"undecided: .*; take more walkers or draws to tell"),
+        (0, 0.54, r"still improving: .*; more iterations would gain more"),
+    ],
+)
+def test_verdicts_short_of_convergence_say_what_to_do(idle, gain, ending):
+    first, last = (verdicts.Iteration(np.zeros(1), e, 0.01, 1.0, 0.01) for e in (0.5, 0.0))
+    found = Gain(gain, 0.054)
+    _, verdict = verdicts.decided(LinearMethod(), first, last, 3, idle, found, (1, "hartree"))
+    assert re.search(f"{ending}$", verdict)
 
 
 class Gaussian(PlainWavefunction):

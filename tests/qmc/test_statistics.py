@@ -103,6 +103,13 @@ def test_the_error_bar_holds_its_share_of_what_is_likely(freedom):
     np.testing.assert_allclose(held, correlations.ONE, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("walkers", "groups"), [(15, 1), (16, 8), (64, 8), (128, 8), (256, 16), (4096, 32)]
+)
+def test_walkers_of_dmc_have_at_least_eight_groups(walkers, groups):
+    assert statistics.group_count(walkers, relatives=True) == groups
+
+
 @pytest.mark.parametrize("blocks", [20, 60])
 def test_the_scatter_of_groups_knows_correlations_longer_than_the_run(blocks):
     """256 walkers that forget in 20 blocks: reblocking cannot see that within 20."""

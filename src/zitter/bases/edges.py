@@ -6,9 +6,8 @@ Every run looks, asked or not; only what would change a yield becomes a warning.
 from __future__ import annotations
 
 import abc
-import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zitter import traced
 from zitter.keywords import caller
 
 if TYPE_CHECKING:
@@ -139,55 +139,21 @@ def gone(basis: Basis, start: Any, psi: Any) -> jax.Array:
     return jnp.maximum(1 - kept, 1e-10)
 
 
-Reached = tuple[float, float, Edge]  # a population, the one to warn of, and where
-
-# What the runs of a scan have reported, innermost scan last; empty outside of scans.
-_scans: list[dict[str, Reached]] = []
-
-
-@contextlib.contextmanager
-def collected() -> Iterator[dict[str, Reached]]:
-    """Name → what the worst of all traced runs inside has reached, against its own limit; complete
-    after `jax.effects_barrier()`.
-    """
-    _scans.append({})
-    try:
-        yield _scans[-1]
-    finally:
-        _scans.pop()
-
-
 def report(edges: tuple[Edge, ...], psi: Any, before: dict[str, Any], left: Any) -> None:
-    """From a traced run, which has no numbers to warn of yet, to the scan around it, if any; `left`
-    is the part of the state that left its start."""
-    if not _scans:
-        return
-    found = _scans[-1]
+    """From a traced run, which has no numbers to warn of yet, to the scan around it; `left` is the
+    part of the state that left its start."""
     values = populations(edges, psi, before)
     for edge in edges:
-
-        def keep(pair: Any, edge: Edge = edge) -> None:
-            population, limit = (float(x) for x in pair)
-            worst = found.get(edge.name, (0.0, 1.0, edge))
-            if population / limit >= worst[0] / worst[1]:
-                found[edge.name] = population, limit, edge
-
-        limit = jnp.asarray(edge.limit(left), jnp.float64)
-        pair = jnp.stack([jnp.asarray(values[edge.name], jnp.float64), limit])
-        _send(keep, jax.lax.stop_gradient(pair))
+        traced.tell(edge, values[edge.name], edge.limit(left))
 
 
-def _send(keep: Any, pair: jax.Array) -> None:
-    """keep((population, limit)) on the host; under `vmap` once, with the largest ratio."""
-
-    @jax.custom_batching.custom_vmap
-    def send(pair):
-        jax.debug.callback(keep, pair)
-        return pair
-
-    @send.def_vmap
-    def send_worst(size, batched, pairs):
-        jax.debug.callback(keep, pairs[jnp.argmax(pairs[:, 0] / pairs[:, 1])])
-        return pairs, True
-
-    send(pair)
+def warn_of_worst(told: Sequence[traced.Told]) -> None:
+    """Of each edge once, with what the worst run of a scan has reached, against its own limit."""
+    worst: dict[str, tuple[float, float, Edge]] = {}
+    for edge, rows in told:
+        for population, limit in rows.reshape(-1, 2).tolist():
+            before = worst.get(edge.name, (0.0, 1.0, edge))
+            if population / limit >= before[0] / before[1]:
+                worst[edge.name] = population, limit, edge
+    for population, limit, edge in worst.values():
+        edge.warn(population, limit)

@@ -122,6 +122,10 @@ class Propagator(eqx.Module):
         """What the state tells about cost and error, for the solution."""
         return {}
 
+    def failed_at(self, state: State) -> Any:
+        """The time at which the method failed first, infinite if it never did; may be traced."""
+        return jnp.inf
+
     def problem(self, H: Hamiltonian, state: State, dt: Any) -> str | None:
         """A sentence that ends the run where the method has failed, and says what would do."""
         return None

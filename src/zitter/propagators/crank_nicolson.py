@@ -14,6 +14,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from zitter import checks
 from zitter.hamiltonian import Hamiltonian
@@ -101,6 +102,9 @@ class CrankNicolson(Propagator):
 
     def report(self, state):
         return {} if state.course is None else state.course.report()
+
+    def failed_at(self, state):
+        return jnp.inf if state.course is None else state.course.failed_at
 
     def problem(self, H, state, dt):
         if state.course is None:

@@ -145,6 +145,9 @@ class GaussCollocation(Propagator):
     def report(self, state):
         return ({} if state.course is None else state.course.report()) | {"points": self.points}
 
+    def failed_at(self, state):
+        return jnp.inf if state.course is None else state.course.failed_at
+
     def problem(self, H, state, dt):
         if state.course is None:
             return None

@@ -68,6 +68,9 @@ class SplineCrankNicolson(Propagator):
     def report(self, state):
         return {} if state.course is None else state.course.report()
 
+    def failed_at(self, state):
+        return jnp.inf if state.course is None else state.course.failed_at
+
     def problem(self, H, state, dt):
         if state.course is None or math.isinf(float(state.course.failed_at)):
             return None

@@ -28,6 +28,7 @@ from zitter.qmc.correlations import PORTION, likely_errors, student
 TRANSIENT = 4.0  # σ between the start of a series and the rest that make it a transient
 GROUPS = "groups_of_"  # begins the names of records that hold a number for each group of walkers
 MANY_BLOCKS = 64  # independent ones, from which on a series is as good as the scatter of groups
+FEW_WALKERS = 16  # of DMC, below which groups of them are too small
 FEW_BLOCKS = 4  # below which correlations as long as the run itself may stay unseen
 FEW_SAMPLES = 16  # independent ones, below which an error bar is itself uncertain
 ONE_SAMPLE = 1.1  # independent ones, below which a series has not forgotten its start
@@ -153,10 +154,12 @@ def group_count(walkers: int, relatives: bool = False) -> int:
     """Groups of neighboring walkers whose scatter gives error bars; 1 where they are too few.
 
     Walkers of VMC do not hear of each other. In DMC they have `relatives`, which stray to the next
-    group: with eight walkers in each, error bars were a tenth too small.
+    group, so that there are sixteen in each where walkers suffice. Of fewer there are eight groups:
+    with eight or four in each error bars are up to a tenth too small, with two somewhat more; but a
+    series that is shorter than its correlations knows nothing.
     """
     if relatives:
-        return min(32, walkers // 16) if walkers >= 128 else 1
+        return max(8, min(32, walkers // 16)) if walkers >= FEW_WALKERS else 1
     return min(32, walkers) if walkers >= 8 else 1
 
 

@@ -199,10 +199,20 @@ def look(context: Context, psi: jax.Array, ends: Sequence[State]) -> dict[str, A
     }
 
 
+def vitals(context: Context, state: State) -> dict[str, Any]:
+    """What tells whether a run goes on well, in few numbers."""
+    return {
+        "steps": state.steps,
+        "norm": context.H.basis.norm(state.psi),
+        "absorbed": state.absorbed,
+        "failed_at": context.propagator.failed_at(state.memory),
+    }
+
+
 def problem(context: Context, state: State, before: float, norm: float) -> str | None:
     """A sentence that ends a run, by its state, and its norm before and now."""
     problem = context.propagator.problem(context.H, state.memory, context.dt)
     if problem is not None:
         return problem
     t = float(context.start + state.steps * context.dt)
-    return guards.problem(context.H, t, before, norm, state.absorbed)
+    return guards.Account.of(context.H).problem(t, before, norm, state.absorbed)

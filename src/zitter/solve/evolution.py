@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import batches, checks, loop, runtime, same_run, segments
+from zitter import batches, checks, loop, runtime, same_run, segments, traced
 from zitter.bases import edges
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
@@ -60,7 +60,7 @@ def evolve(
     or the propagator's own estimate, is warned of. Probability lost beyond what absorbers account
     for is warned of as well, and ends the run where it is more than a tenth.
     Inside `jax.grad` or `jax.vmap` the run is one compiled scan without progress, guards or
-    checkpoints.
+    checkpoints; `zt.scan` judges what became of its runs when they are done.
     """
     checks.resume(resume, checkpoint)
     checks.non_negative("checkpoint_every", checkpoint_every)
@@ -200,8 +200,11 @@ class Plan:
             bare = any(isinstance(leaf, FunctionType) for leaf in jax.tree.leaves(context))
             carry = course.course if bare else course.course_compiled
             ends, recorded = carry(context, psi, records, tail, batches.around())
-            left = edges.gone(context.H.basis, psi, ends[-1].psi)
-            edges.report(context.edges, ends[-1].psi, ends[-1].reached, left)
+            if traced.listening():
+                left = edges.gone(context.H.basis, psi, ends[-1].psi)
+                edges.report(context.edges, ends[-1].psi, ends[-1].reached, left)
+                before, vitals = context.H.basis.norm(psi), course.vitals(context, ends[-1])
+                guards.report(context.H, float(self.times[-1]), before, vitals)
             return self._assemble(ends, recorded, {}, {})
         started = time.perf_counter()
         watcher = watching.Watcher(context, self.H, outside, psi)

@@ -10,6 +10,7 @@ what it has spoilt is no result.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from zitter import traced
 from zitter.bases.base import Basis
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Hamiltonian
@@ -28,6 +30,7 @@ WORTH_A_WARNING = 0.01  # of the probability
 STEP_LIMIT = 0.05  # of the largest norm of ψ: errors by the step size above this are warned of
 MISCOUNTED = 0.2  # of what was absorbed, where rates are sampled, a few steps apart
 SAMPLED = 16  # steps at most between two samples
+MOST_NAMED = 16  # points of a scan
 LOOKED = 128  # steps at most between two looks at the edges of the basis
 
 
@@ -73,56 +76,126 @@ def looks(steps: int) -> int:
     return found[-1] if found else LOOKED
 
 
-def counted_exactly(H: Hamiltonian) -> bool:
-    """Whether what absorbs, if anything, is a mask: no rate is sampled."""
-    return H.hermitian
-
-
-def unaccounted(H: Hamiltonian, before: float, after: float, absorbed: Any) -> float | None:
-    """The part of the probability that is gone for no reason, negative where it came for none: also
-    where the norm falls by less than was absorbed. None where reasons are not known.
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """Whether it is known what takes probability from a state (not on a contour that turns), and
+    counted exactly: what absorbs, if anything, is a mask, and no rate is sampled.
     """
-    if H.basis.complex_scaled:
+
+    known: bool
+    exact: bool
+
+    @classmethod
+    def of(cls, H: Hamiltonian) -> Account:
+        return cls(not H.basis.complex_scaled, H.hermitian)
+
+    def lost(self, before: float, after: float, absorbed: Any) -> float | None:
+        """The part of the probability that is gone for no reason, negative where it came for none:
+        also where the norm falls by less than was absorbed. None where reasons are not known.
+        """
+        if not self.known:
+            return None
+        known = float(absorbed or 0.0)
+        allowed = 0.0 if self.exact else MISCOUNTED * abs(known)
+        gone = before**2 - after**2 - known
+        return math.copysign(max(abs(gone) - allowed, 0.0), gone) / before**2
+
+    def problem(self, t: float, before: float, after: float, absorbed: Any) -> str | None:
+        """A sentence that ends a run, by its norm before and now, and by what was absorbed."""
+        if not math.isfinite(after):
+            return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
+        lost = self.lost(before, after, absorbed)
+        won = (after / before) ** 2 - 1 if lost is None else -lost
+        if after > before and won > (LOST if lost is not None else 1.0):
+            return (
+                f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt or a "
+                "higher precision."
+            )
+        # Where it fell by less than was absorbed, the count may be the coarse one: that is warned
+        # of.
+        if lost is not None and (lost > LOST or (self.exact and won > LOST)):
+            what = "lost" if lost > 0 else "won"
+            return (
+                f"{abs(lost):.0%} of the probability was {what} by t = {t:g}{_beside(absorbed)}: "
+                "take a smaller dt, or a method that keeps the norm, such as Lanczos or "
+                "CrankNicolson."
+            )
         return None
-    known = float(absorbed or 0.0)
-    allowed = 0.0 if counted_exactly(H) else MISCOUNTED * abs(known)
-    gone = before**2 - after**2 - known
-    return math.copysign(max(abs(gone) - allowed, 0.0), gone) / before**2
 
-
-def problem(H: Hamiltonian, t: float, before: float, after: float, absorbed: Any) -> str | None:
-    """A sentence that ends a run, by its norm before and now, and by what has been absorbed."""
-    if not math.isfinite(after):
-        return f"The state became infinite or NaN before t = {t:g}: take a smaller dt."
-    lost = unaccounted(H, before, after, absorbed)
-    won = (after / before) ** 2 - 1 if lost is None else -lost
-    if after > before and won > (LOST if lost is not None else 1.0):
-        return (
-            f"The norm grew from {before:g} to {after:g} by t = {t:g}: take a smaller dt or a "
-            "higher precision."
-        )
-    # Where it fell by less than was absorbed, the count may be the coarse one: that is warned of.
-    if lost is not None and (lost > LOST or (counted_exactly(H) and won > LOST)):
+    def doubt(self, before: float, after: float, absorbed: Any) -> str | None:
+        """A sentence that warns of a run, by the same."""
+        lost = self.lost(before, after, absorbed)
+        if lost is None or abs(lost) <= WORTH_A_WARNING:
+            return None
         what = "lost" if lost > 0 else "won"
         return (
-            f"{abs(lost):.0%} of the probability was {what} by t = {t:g}{_beside(absorbed)}: take "
-            "a smaller dt, or a method that keeps the norm, such as Lanczos or CrankNicolson."
+            f"{abs(lost):.1%} of the probability was {what}{_beside(absorbed)}, by errors of the "
+            "steps: take a smaller dt"
         )
-    return None
 
 
 def warn_of_spoilt_norm(H: Hamiltonian, before: float, after: float, absorbed: Any) -> None:
-    lost = unaccounted(H, before, after, absorbed)
-    if lost is None:
-        return
-    if abs(lost) > WORTH_A_WARNING:
-        what = "lost" if lost > 0 else "won"
-        warnings.warn(
-            f"{abs(lost):.1%} of the probability was {what}{_beside(absorbed)}, by errors of the "
-            "steps: take a smaller dt",
-            AccuracyWarning,
-            stacklevel=caller(),
-        )
+    sentence = Account.of(H).doubt(before, after, absorbed)
+    if sentence is not None:
+        warnings.warn(sentence, AccuracyWarning, stacklevel=caller())
+
+
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """How a run inside a scan ended at t; it tells norms before and after, what was absorbed (if
+    anything absorbs), and when its method failed."""
+
+    account: Account
+    absorbs: bool
+    t: float
+
+    def judged(self, row: Sequence[float]) -> tuple[int, float, str] | None:
+        """(what is wrong, how much of it, the sentence); None where nothing is."""
+        before, after, absorbed, failed_at = row
+        norms = before, after, absorbed if self.absorbs else None
+        if math.isfinite(failed_at) or math.isnan(failed_at):
+            sentence = f"the steps did not converge at t = {failed_at:.6g}: take a smaller dt"
+            return 0, -failed_at, sentence
+        lost = abs(self.account.lost(*norms) or 0.0) if math.isfinite(after) else math.inf
+        problem = self.account.problem(self.t, *norms)
+        if problem is not None:
+            return 1, lost, problem.removesuffix(".")
+        doubt = self.account.doubt(*norms)
+        return None if doubt is None else (2, lost, doubt)
+
+
+def report(H: Hamiltonian, t: float, before: Any, vitals: dict[str, Any]) -> None:
+    """From a traced run, which nothing can end, to the scan around it."""
+    absorbed = vitals["absorbed"]
+    ending = Ending(Account.of(H), absorbed is not None, t)
+    absorbed = 0.0 if absorbed is None else absorbed
+    traced.tell(ending, before, vitals["norm"], absorbed, vitals["failed_at"])
+
+
+def warn_of_endings(told: Sequence[tuple[int, traced.Told]], labels: Sequence[str]) -> None:
+    """Of each kind of what is wrong once, with the worst of all points of a scan and the numbers of
+    all that have it. `told` comes with the number of its first point; those that fill up a mesh
+    have none."""
+    kinds: dict[int, list[tuple[float, str, int | None]]] = {}
+    for first, (ending, rows) in told:
+        numbered = rows.ndim == 2  # a `vmap` inside a point has axes of its own
+        for i, row in enumerate(rows.reshape(-1, 4).tolist()):
+            found = ending.judged(row)
+            if found is not None and not (numbered and first + i >= len(labels)):
+                kind, size, sentence = found
+                kinds.setdefault(kind, []).append((size, sentence, first + i if numbered else None))
+    for found in kinds.values():
+        _, sentence, worst = max(found, key=lambda one: one[0])
+        points = sorted({number for _, _, number in found if number is not None})
+        if worst is None:
+            whose = f"{len(found)} runs of the scan"
+        elif len(points) == 1:
+            whose = f"item {labels[worst]}"
+        else:
+            named = ", ".join(map(str, points[:MOST_NAMED]))
+            more = f" and {len(points) - MOST_NAMED} more" if len(points) > MOST_NAMED else ""
+            whose = f"item {labels[worst]}; the worst of items {named}{more}"
+        warnings.warn(f"{sentence} ({whose})", AccuracyWarning, stacklevel=caller())
 
 
 def warn_of_steps(

@@ -77,7 +77,11 @@ def decided(
     if idle >= IDLE_STEPS:
         return best, f"converged: samples see no gain in the last {idle} steps ({told} in the last)"
     if idle:
-        return best, f"nearly converged: samples see no gain in the last step ({told})"
+        steps = "the last step" if idle == 1 else f"the last {idle} steps"
+        return best, (
+            f"nearly converged: samples see no gain in {steps} ({told}); take {IDLE_STEPS - idle} "
+            "or more further iterations to settle it"
+        )
     if gain.value <= gain.error:
         return best, f"undecided: the last step gained {told}; take more walkers or draws to tell"
     return best, f"still improving: the last step gained {told}; more iterations would gain more"

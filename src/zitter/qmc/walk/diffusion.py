@@ -137,7 +137,7 @@ def dmc(
         "equilibration_blocks": equilibration,
         "seconds": outcome.seconds,
         **({"localization": nonlocal_name} if nonlocal_name else {}),
-        "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons),
+        "notes": notes(outcome.state.counts, run.walkers, psi.system.electrons, timestep),
     }
     return run.finish(records, weights, outcome.state.walkers, info)
 

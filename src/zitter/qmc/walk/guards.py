@@ -27,8 +27,8 @@ def no_counts(like: Any) -> Counts:
     return Counts(jnp.zeros(()), *(jnp.zeros(jnp.shape(like)) for _ in range(4)))
 
 
-def notes(counts: Counts, walkers: int, electrons: int) -> list[str]:
-    """What the guards did, as sentences."""
+def notes(counts: Counts, walkers: int, electrons: int, timestep: float) -> list[str]:
+    """What the guards did, and what no error bar holds, as sentences."""
     runs = np.size(counts.combs)  # one for each twist
     combs, limited, stuck, crossed = (
         float(np.nansum(count))
@@ -51,4 +51,9 @@ def notes(counts: Counts, walkers: int, electrons: int) -> list[str]:
             f"{int(stuck)} walkers had not moved for {STUCK} steps and were replaced: "
             "a smaller time step avoids this"
         )
+    told.append(
+        f"error bars are statistical: the time step of {timestep:g} and the number of walkers, "
+        f"{walkers}, add errors that are not in them; compare with {timestep / 2:g} (several "
+        f"steps: zt.qmc.extrapolate) and with {2 * walkers} walkers"
+    )
     return told
