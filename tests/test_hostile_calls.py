@@ -209,6 +209,8 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.qmc.ElectronGas(2, 1e-300), "rs: must be between 1e-6 and 1e6, but is 1e-3"),
         (lambda H: zt.qmc.ElectronGas(2, 1e300), "rs: must be between 1e-6 and 1e6, but is 1e300"),
         (lambda H: zt.Model("Kinetic"), "terms: must be a list of Terms, but is 'Kinetic'"),
+        (lambda H: zt.ProlateSpheroidal(2.0, eta=20000), "eta: .* at most 2048 .* but is 20000"),
+        (lambda H: zt.ProlateSpheroidal(1e4), "R: must have at most 2048 .* but needs 12010"),
         (lambda H: zt.scan(None, x=[1.0]), "run: must be a function, but is None"),
         (lambda H: zt.FieldSum(3), "fields: must be a list of Fields, but is 3"),
         (lambda H: zt.spectra.amplitudes(None, None, None), "atom: must be a Hamiltonian, but is"),
@@ -339,7 +341,7 @@ def test_a_checkpoint_that_no_disk_takes_is_told_in_a_sentence(H):
 
 def test_a_nucleus_that_no_number_of_points_resolves_is_told():
     basis = zt.ProlateSpheroidal(R=2.0, rmax=10, eta=8)
-    with pytest.warns(zt.spectra.ConvergenceWarning, match="eta beyond 100000, or a smaller"):
+    with pytest.warns(zt.spectra.ConvergenceWarning, match="eta beyond 2048, or a smaller"):
         zt.discretize(
             zt.Model([zt.Kinetic(), zt.Coulomb(Z=[1e12, 1.0], centers=[[0, 0, -1], [0, 0, 1]])]),
             basis,

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import zitter as zt
+from reliability.runs import CASES
 from zitter import cli, files, runtime
 from zitter.qmc import sizes
 from zitter.qmc.runs import Run
@@ -62,3 +63,24 @@ def test_groups_of_walkers_tell_what_a_short_series_cannot():
     assert found.groups == 16
     # The spread of 60 seeds is 0.0127.
     assert 0.007 < found.error < 0.025 and math.isfinite(found.error_of_error)
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+@pytest.mark.parametrize("out", ["", "n" * 300, "n/" * 2000])
+def test_a_folder_that_cannot_be_one_is_refused(verb, out, tmp_path, monkeypatch, capsys):
+    """An empty name was the folder we are in, one too long a failed run."""
+    (tmp_path / "case.toml").write_text(CASES["evolve"])
+    monkeypatch.chdir(tmp_path)
+    assert cli.status([verb, "case.toml", "--out", out, "-q"]) == 2
+    assert capsys.readouterr().err.startswith("error: --out: must ")
+    assert [path.name for path in tmp_path.iterdir()] == ["case.toml"]
+
+
+def test_a_dry_run_names_the_key_of_the_file(tmp_path, monkeypatch, capsys):
+    def needs(run, verb, options):
+        raise zt.InputError("walkers", "must fit")
+
+    monkeypatch.setattr(sizes, "needs", needs)
+    (tmp_path / "case.toml").write_text(CASES["vmc"])
+    assert cli.status(["run", str(tmp_path / "case.toml"), "--dry-run"]) == 2
+    assert "case.toml: vmc.walkers: must fit" in capsys.readouterr().err
