@@ -14,6 +14,7 @@ import random
 import shutil
 import signal
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ class Trials:
         if not pid:
             code = 70
             try:
-                disks = faulty_disks.Faults(self.kind, self.folder)
+                disks = faulty_disks.Faults(self.kind, self.folder / "disks")
                 calls, files = disks.moments(), list(range(1, disks.replacements() + 1))
                 found = {
                     "full disks": disks.full_disks(spread(calls, most)),
@@ -123,6 +124,8 @@ class Trials:
                 }
                 told.write_text(json.dumps([found, disks.wrong]))
                 code = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

@@ -10,8 +10,9 @@ import sys
 import pytest
 
 import zitter as zt
-from reliability.runs import CASES
+from reliability.runs import CASES, LINE
 from zitter import cli, files, runtime
+from zitter.cases import physics
 from zitter.qmc import sizes
 from zitter.qmc.runs import Run
 
@@ -84,3 +85,15 @@ def test_a_dry_run_names_the_key_of_the_file(tmp_path, monkeypatch, capsys):
     (tmp_path / "case.toml").write_text(CASES["vmc"])
     assert cli.status(["run", str(tmp_path / "case.toml"), "--dry-run"]) == 2
     assert "case.toml: vmc.walkers: must fit" in capsys.readouterr().err
+
+
+def test_states_that_do_not_fit_are_refused_before_the_hamiltonian_is_made(
+    tmp_path, monkeypatch, capsys
+):
+    """On 10⁸ points that alone takes longer than anybody waits for a dry run."""
+    monkeypatch.setattr(runtime, "_host_memory", lambda: 8 * 1024**3)
+    monkeypatch.setattr(physics, "discretize", lambda *_: pytest.fail("H was made"))
+    case = tmp_path / "case.toml"
+    case.write_text(LINE.replace("31", "100_000_000") + "[eigenstates]\nn = 6\n")
+    assert cli.status(["run", str(case), "--dry-run"]) == 2
+    assert "eigenstates.n: must fit the device's" in capsys.readouterr().err
