@@ -208,7 +208,7 @@ def test_an_output_directory_that_cannot_be_made(case, tmp_path, capsys):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     code, _, stderr = zitter(capsys, "run", case, "--out", tmp_path / "file" / "out")
     assert code == 2
-    assert stderr.startswith("error: --out: must be writable")
+    assert stderr.startswith("error: --out: must lie in a folder, but ")
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD_INPUT)

@@ -209,6 +209,27 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.qmc.ElectronGas(2, 1e-300), "rs: must be between 1e-6 and 1e6, but is 1e-3"),
         (lambda H: zt.qmc.ElectronGas(2, 1e300), "rs: must be between 1e-6 and 1e6, but is 1e300"),
         (lambda H: zt.Model("Kinetic"), "terms: must be a list of Terms, but is 'Kinetic'"),
+        (lambda H: zt.ProlateSpheroidal(2.0, eta=20000), "eta: .* at most 2048 .* but is 20000"),
+        (lambda H: zt.ProlateSpheroidal(1e4), "R: must have at most 2048 .* but needs 12010"),
+        (lambda H: zt.scan(None, x=[1.0]), "run: must be a function, but is None"),
+        (lambda H: zt.FieldSum(3), "fields: must be a list of Fields, but is 3"),
+        (lambda H: zt.spectra.amplitudes(None, None, None), "atom: must be a Hamiltonian, but is"),
+        (lambda H: zt.spectra.cutoff_energy(None, 1.0), "ionization_energy: must be a number, but"),
+        (lambda H: zt.spectra.cutoff_energy(1.0, ponderomotive=2), '.* "ponderomotive_energy"'),
+        (lambda H: zt.plot.pulse(None), "field: must be a Field, but is None"),
+        (lambda H: zt.plot.spectrum(None), "solution: must be a Solution, but is None"),
+        (lambda H: zt.plot.density(None), "solution: must be a Solution, but is None"),
+        (lambda H: zt.plot.pulse(PULSE, titel="x"), '.* did you mean "title"'),
+        (lambda H: zt.plot.pulse(PULSE, ax=3), "ax: must be an Axes, but is 3"),
+        (lambda H: gas().load_parameters(None), "path: must be a text or path, but is None"),
+        (lambda H: gas().save_parameters(None), "path: must be a text or path, but is None"),
+        (lambda H: gas().with_parameters(None), "vector: must be an array of numbers, but is None"),
+        (lambda H: gas().with_parameters(np.ones(99)), r"vector: must have shape .* \(99\)"),
+        (lambda H: zt.Eigenstate().on(None), "H: must be a Hamiltonian, but is None"),
+        (lambda H: zt.WavePacket().on(None), "basis: must be a Basis, but is None"),
+        (lambda H: zt.qmc.reblock([1.0, np.nan]), "series: must be finite everywhere, but is not"),
+        (lambda H: zt.qmc.reblock([1.0, 2.0], [1.0, np.inf]), "weights: must be finite everywhere"),
+        (lambda H: zt.units.to_ev(None), "energy: must be a number, but is None"),
     ],
 )  # fmt: skip
 def test_refused(H, call, sentence):
@@ -320,8 +341,16 @@ def test_a_checkpoint_that_no_disk_takes_is_told_in_a_sentence(H):
 
 def test_a_nucleus_that_no_number_of_points_resolves_is_told():
     basis = zt.ProlateSpheroidal(R=2.0, rmax=10, eta=8)
-    with pytest.warns(zt.spectra.ConvergenceWarning, match="eta beyond 100000, or a smaller"):
+    with pytest.warns(zt.spectra.ConvergenceWarning, match="eta beyond 2048, or a smaller"):
         zt.discretize(
             zt.Model([zt.Kinetic(), zt.Coulomb(Z=[1e12, 1.0], centers=[[0, 0, -1], [0, 0, 1]])]),
             basis,
         )
+
+
+def test_errors_of_a_function_that_was_given_stay_its_own(H):
+    def run(x):
+        raise TypeError("my own")
+
+    with pytest.raises(TypeError, match="my own"):
+        zt.scan(run, x=[1.0])

@@ -44,6 +44,7 @@ LEVELS = {
     "linalg": 1,
     "loop": 0,
     "segments": 0,
+    "arguments": 0,
     "keywords": 0,
     "progress": 0,
     "stopping": 0,

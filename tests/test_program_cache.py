@@ -47,7 +47,13 @@ def test_what_is_removed(cache):
     for name in ("jit_f-0a1b-cache", "jit_f_g-0a1b-cache", "jit_f-0a1b-atime"):
         (cache / name).write_bytes(b"")
     about = "persistent compilation cache entry for 'jit_f': OSError: No space left on device"
-    assert not program_cache.mended(f"Error writing {about}")  # which is told
+    kept = f"compiled programs cannot be kept in {cache} (No space left on device): they are "
+    assert (
+        program_cache.told(f"Error writing {about}")
+        == kept + "compiled again where they are needed"
+    )
     assert sorted(p.name for p in cache.iterdir()) == ["jit_f-0a1b-atime", "jit_f_g-0a1b-cache"]
-    assert not program_cache.mended(f"Error reading {about}")  # nothing was there to remove
-    assert not program_cache.mended("the grid is too small")
+    missing = "entry for 'jit_f': FileNotFoundError: [Errno 2] No such file or directory: '/proc/x'"
+    told = program_cache.told(f"Error reading persistent compilation cache {missing}")
+    assert "(No such file or directory): they" in told  # nothing was there to remove
+    assert program_cache.told("the grid is too small") == "the grid is too small"

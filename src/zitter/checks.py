@@ -294,7 +294,8 @@ def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> 
     except (TypeError, ValueError):
         raise InputError(key, f"must be an array of numbers, but is {shown(value)}") from None
     if result.dtype.kind not in "fc":
-        raise InputError(key, f"must be an array of numbers, but holds {result.dtype}")
+        what = f"holds {result.dtype}" if result.ndim else f"is {shown(value)}"
+        raise InputError(key, f"must be an array of numbers, but {what}")
     if shape is not None:
         fits = result.ndim == len(shape) and all(
             want is None or want == have for want, have in zip(shape, result.shape, strict=True)

@@ -87,7 +87,8 @@ class Eigenstate(InitialState):
 
     def on(self, H: Hamiltonian, t: float = 0.0) -> jax.Array:
         """The state itself, for runs that begin at time t."""
-        return self.make(H, t)[0]
+        checks.instance("H", H, Hamiltonian)
+        return self.make(H, checks.scalar("t", t, "time"))[0]
 
     def make(self, H, t):
         shell, still = _valence(H), without_light(H, t)
@@ -182,7 +183,7 @@ class WavePacket(InitialState):
 
         A lattice of spacing h holds |k| < π/h; what lies beyond would come back from the other end.
         """
-        beyond = self._require_held(basis)
+        beyond = self._require_held(checks.instance("basis", basis, Basis))
         if beyond > LOST:
             warnings.warn(
                 f"{100 * beyond:.2g} % of the packet's momenta lie beyond what the spacing can "

@@ -1,4 +1,4 @@
-"""Keywords of what is public: a misspelt one is refused in the words of input files."""
+"""Keywords and arguments of what is public: wrong ones are refused in the words of input files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 import equinox as eqx
 import jax
 
-from zitter import checks
+from zitter import arguments, checks
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class KeywordError(checks.InputError, TypeError):
 
 def check_keywords(module: str) -> None:
     """Functions and classes that a module offers say what a keyword that they do not know was
-    probably meant to be."""
+    probably meant to be, and which argument has led to an error of Python's own."""
     names = vars(sys.modules[module])
     for name in names["__all__"]:
         offered = names[name]
@@ -37,27 +37,35 @@ def check_keywords(module: str) -> None:
 
 
 def _plain(item: Any) -> TypeGuard[Callable[..., Any]]:
-    """Whether it is a function that nobody has wrapped, and that takes no keywords but its own."""
-    if not inspect.isfunction(item) or inspect.unwrap(item) is not item:
-        return False
-    return all(p.kind is not p.VAR_KEYWORD for p in inspect.signature(item).parameters.values())
+    """Whether it is a function that nobody has wrapped."""
+    return inspect.isfunction(item) and inspect.unwrap(item) is item
 
 
 def _checked(function: Callable[P, T], owner: str = "") -> Callable[P, T]:
     parameters = inspect.signature(function).parameters.values()
     known = [p.name for p in parameters if p.kind not in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
     known = known[bool(owner) :]  # without self
+    any_word = any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     @functools.wraps(function)
     def call(*args: P.args, **given: P.kwargs) -> T:
         for name in given:
-            if name not in known:
+            if name not in known and not any_word:
                 raise KeywordError(
                     name,
                     f"must be a keyword of {owner or function.__name__} ({', '.join(known)}), but "
                     f"is none{checks.did_you_mean(name, known)}",
                 )
-        return function(*args, **given)
+        try:
+            return function(*args, **given)
+        except checks.ZitterError:
+            raise
+        except arguments.RAW as error:
+            try:
+                arguments.judge(function, args, given)
+            except checks.InputError as refusal:
+                raise refusal from error
+            raise
 
     return call
 

@@ -1,6 +1,6 @@
 """The public names, one explicit list: what `import zitter as zt` offers as `zt.Grid` and so on."""
 
-from zitter import keywords, qmc
+from zitter import keywords, qmc, units
 from zitter.bases import (
     Basis,
     EigenBasis,
@@ -238,3 +238,4 @@ __all__ = [
 ]
 
 keywords.check_keywords(__name__)
+keywords.check_keywords(units.__name__)

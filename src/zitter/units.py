@@ -12,6 +12,8 @@ import math
 import re
 import unicodedata
 
+__all__ = ["frequency_of_wavelength", "parse", "to_ev", "to_fs", "to_w_per_cm2"]
+
 # One atomic unit expressed in SI or customary units.
 BOHR_M = 5.29177210544e-11
 HARTREE_EV = 27.211386245981
@@ -68,6 +70,8 @@ def parse(value: str | float, dimension: str) -> float:
     """The value in atomic units; `ValueError` says which units would have been right."""
     if not isinstance(value, str):
         return float(value)
+    if dimension not in DIMENSIONS:
+        raise ValueError(f'dimension: must be one of {", ".join(DIMENSIONS)}, but is "{dimension}"')
     known = DIMENSIONS[dimension]
     match = _QUANTITY.match(value)
     advice = f'must be a number in atomic units or a string like "{_EXAMPLES[dimension]}"'

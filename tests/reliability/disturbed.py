@@ -1,18 +1,20 @@
-"""Every kind of run, really killed (SIGKILL) and on a disk that fails, and then resumed.
+"""Every kind of run, really killed (SIGKILL), and then resumed.
 
-A run is killed at a system call of its files, half-way through it if it writes, or at any moment;
-or from such a call on the disk has no space. Every run is a process of its own, forked from this
-one, in which JAX has not started anything yet.
+A run is killed at a system call of its files, half-way through it if it writes, or at any moment.
+Every run is a process of its own, forked from this one, in which JAX has not started anything yet;
+those on disks that fail (`faulty_disks`) share one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import shutil
 import signal
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,13 @@ import jax  # noqa: F401  imported here, so that no process has to do it again
 
 import zitter.cli.running
 import zitter.cli.sweeping  # noqa: F401
-from reliability.disks import Failing, Killing, Watched, put
+from reliability import faulty_disks
+from reliability.disks import Killing, Watched, put
+from reliability.faulty_disks import spread
 from reliability.runs import Run, same
 from zitter import io
+
+SOME = 20  # calls at which a disk becomes read-only
 
 
 class Ending(Killing):
@@ -100,21 +106,33 @@ class Trials:
             shutil.rmtree(run.folder)
         return tried, survived
 
-    def full_disks(self, moments: list[int]) -> tuple[int, int]:
-        """(tried, survived): no space from one of these calls on."""
-        survived = 0
-        for k in moments:
-            run = Run(self.kind, self.folder / "failed")
-            code, said = ended(run, Failing(k))
-            lines = [line for line in said.splitlines() if not line.startswith("warning: ")]
-            fine = code == 0  # a log that could not be written ends nothing
-            if code == 1:
-                fine = len(lines) == 1 and "No space left on device" in lines[0]
-            if not fine:
-                self.faults.append(["full disk", k, code, said[-300:]])
-            survived += self._resumed(run, ["full disk", k]) and fine
-            shutil.rmtree(run.folder)
-        return len(moments), survived
+    def failing_disks(self, most: int | None) -> dict[str, tuple[int, int]]:
+        """(tried, survived) of disks that fail: full at every call, or at about `most` of them;
+        read-only, without large files, or with the folder gone."""
+        told = self.folder / "failing.json"
+        pid = os.fork()
+        if not pid:
+            code = 70
+            try:
+                disks = faulty_disks.Faults(self.kind, self.folder / "disks")
+                calls, files = disks.moments(), list(range(1, disks.replacements() + 1))
+                found = {
+                    "full disks": disks.full_disks(spread(calls, most)),
+                    "read-only disks": disks.read_only_disks(spread(calls, most or SOME)),
+                    "limits of size": disks.limits_of_size(faulty_disks.SIZES[:most]),
+                    "removed folders": disks.removed_folders(spread(files, most)),
+                }
+                told.write_text(json.dumps([found, disks.wrong]))
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        assert code == 0, f"disks that fail ended with status {code}"
+        found, wrong = json.loads(told.read_text())
+        self.faults += wrong
+        return {name: (tried, survived) for name, (tried, survived) in found.items()}
 
     def _resumed(self, run: Run, how: list[Any]) -> bool:
         code, said = ended(run, Watched(), "--resume")

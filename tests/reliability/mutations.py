@@ -22,12 +22,23 @@ from zitter.config.objects import classes, parameters
 
 # Beyond the short forms of the examples: what keeps Monte Carlo small as well.
 SMALLER = {
-    "h2-molecule": ["optimize.walkers=8", "optimize.draws=2", "vmc.walkers=8", "dmc.walkers=8"],
+    "h2-molecule": ["optimize.walkers=8", "optimize.draws=4", "vmc.walkers=8", "dmc.walkers=8"],
     "carbon-atom": ["optimize.walkers=8", "vmc.walkers=8", "dmc.walkers=8", "dmc.blocks=8"],
     "hydrogen-crystal": ["optimize.walkers=8", "vmc.walkers=8", "dmc.walkers=8", "dmc.blocks=8"],
-    "electron-gas": ["optimize.walkers=8", "optimize.draws=2", "vmc.walkers=8", "dmc.walkers=8"],
+    "electron-gas": ["optimize.walkers=8", "optimize.draws=4", "vmc.walkers=8", "dmc.walkers=8"],
     "hydrogen-harmonics": ["basis.radial.n=30", "basis.lmax=3"],
     "dirac-pulse": ["basis.radial.n=20"],
+}
+
+# What really runs: splines, spinors, two centers, a sweep, and matter from a file, for seconds.
+TINY = {
+    "double-well-levels": [],
+    "h2-1d": [],
+    "hydrogen-harmonics": ["basis.radial.n=24", "basis.lmax=2", "evolve.dt=0.5"],
+    "dirac-pulse": ["basis.radial.n=16"],
+    "h2plus-laser": ["basis.eta=8", "basis.nodes=5", "evolve.dt=0.5"],
+    "yield-scan": ["basis.shape=63", "model.terms.3.width=5"],
+    "h2-molecule": ["wavefunction.jastrow.0.order=2", "vmc.walkers=4", "vmc.blocks=4"],
 }
 
 NUMBERS: list[Any] = [
@@ -100,6 +111,13 @@ def examples() -> dict[str, dict[str, Any]]:
 def short(example: str) -> dict[str, Any]:
     settings = SHORTER[example] + SMALLER.get(example, [])
     return document.read(EXAMPLES / f"{example}.toml", settings).table
+
+
+def tiny(example: str) -> dict[str, Any]:
+    settings = SHORTER[example] + TINY[example]
+    table = document.read(EXAMPLES / f"{example}.toml", settings).table
+    # One program to compile, not three; the others of Monte Carlo run on smaller systems.
+    return {key: x for key, x in table.items() if key != "optimize" and key != "dmc"}
 
 
 def _nodes(table: Any) -> Iterator[tuple[Any, Any]]:

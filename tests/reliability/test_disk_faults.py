@@ -1,59 +1,37 @@
 """A disk that fails at any system call, and kills at any of them: nothing is lost or half written.
 
 Every kind of run is repeated with call number k failing, or with the process killed there; resumed
-it must give the same bits as a run that nobody disturbed.
+it must give the same bits as a run that nobody disturbed. Disks fail in other ways as well.
 """
 
 from __future__ import annotations
 
 import errno
-import os
-import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import zitter as zt
+from marks import slow
 from reliability.disks import Failing, Killed, Killing, Watched, put
+from reliability.faulty_disks import SIZES, Faults, spread
 from reliability.runs import CASES, Run, same
 from zitter import io
 
-FEW = 4  # moments of each kind in the fast tests; all of them in the slow ones
+FEW = 3  # moments of each kind in the fast tests; all of them in the slow ones
+RARE = ("eigenstates", "optimize", "dmc", "sweep")  # of other faults in the fast tests: the others
 
 
 @pytest.fixture(scope="module", params=CASES)
-def undisturbed(request, tmp_path_factory):
-    """(the kind, its numbers, what it asked of the disk)."""
-    run = Run(request.param, tmp_path_factory.mktemp(request.param))
-    disk = Watched()
-    with put(disk):
-        assert run.status() == 0
-    assert not run.leftovers()
-    return request.param, run.numbers(), disk
+def every(request, tmp_path_factory):
+    return Faults(request.param, tmp_path_factory.mktemp(request.param))
 
 
-def spread(moments: list[int], count: int) -> list[int]:
-    return sorted({moments[i * (len(moments) - 1) // (count - 1)] for i in range(count)})
-
-
-def fails_and_resumes(kind: str, k: int, numbers, folder: Path, capsys) -> None:
-    run = Run(kind, folder / f"failed-{kind}-{k}")
-    with put(Failing(k)):
-        code = run.status()
-    told = capsys.readouterr().err
-    lines = [line for line in told.splitlines() if not line.startswith("warning: ")]
-    if code:  # a log that could not be written ends nothing
-        assert code == 1
-        assert len(lines) == 1 and lines[0].startswith("error: "), told
-        assert "No space left on device" in lines[0]
-        assert not list(run.out.glob("**/.*")), "temporary files were left"
-    if (run.out / "result.h5").exists():
-        zt.load(run.out)
-    assert run.status("--resume") == 0, capsys.readouterr().err
-    assert same(run.numbers(), numbers)
-    assert not run.leftovers()
+@pytest.fixture(scope="module", params=[slow(kind) if kind in RARE else kind for kind in CASES])
+def faults(request, tmp_path_factory):
+    return Faults(request.param, tmp_path_factory.mktemp(request.param))
 
 
 def dies_and_resumes(kind: str, k: int, numbers, folder: Path, capsys) -> None:
@@ -65,31 +43,44 @@ def dies_and_resumes(kind: str, k: int, numbers, folder: Path, capsys) -> None:
     assert not run.leftovers()
 
 
-def test_full_disks(undisturbed, tmp_path, capsys):
-    kind, numbers, disk = undisturbed
-    for k in spread(disk.moments(), FEW):
-        fails_and_resumes(kind, k, numbers, tmp_path, capsys)
+def test_full_disks(every):
+    every.full_disks(spread(every.moments(), FEW))
+    assert not every.wrong
 
 
-def test_kills(undisturbed, tmp_path, capsys):
-    kind, numbers, disk = undisturbed
-    for k in spread(disk.moments(), FEW):
-        dies_and_resumes(kind, k, numbers, tmp_path, capsys)
+def test_disks_that_become_read_only(faults):
+    faults.read_only_disks(spread(faults.moments(), FEW))
+    assert not faults.wrong
+
+
+def test_limits_of_the_size_of_files(faults):
+    """RLIMIT_FSIZE, as queues set it."""
+    faults.limits_of_size(SIZES[1:-1:2])
+    assert not faults.wrong
+
+
+def test_folders_that_are_removed_while_a_run_is_on(faults):
+    faults.removed_folders([1, 3])
+    assert not faults.wrong
+
+
+def test_kills(every, tmp_path, capsys):
+    for k in spread(every.disk.moments(), FEW):
+        dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys)
 
 
 @pytest.mark.slow
-def test_full_disks_at_all_moments(undisturbed, tmp_path, capsys):
-    kind, numbers, disk = undisturbed
-    for k in disk.moments():
-        fails_and_resumes(kind, k, numbers, tmp_path, capsys)
+def test_full_disks_at_many_calls(every):
+    """All of them: `benchmarks/disturbed_runs.py`."""
+    every.full_disks(spread(every.moments(), 60))
+    assert not every.wrong
 
 
 @pytest.mark.slow
-def test_kills_at_all_moments(undisturbed, tmp_path, capsys):
+def test_kills_at_all_moments(every, tmp_path, capsys):
     """Over all kinds more than 300."""
-    kind, numbers, disk = undisturbed
-    for k in disk.moments():
-        dies_and_resumes(kind, k, numbers, tmp_path, capsys)
+    for k in every.disk.moments():
+        dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys)
 
 
 @pytest.mark.slow
@@ -124,34 +115,7 @@ def test_hdf5_survives_any_failing_write(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
 
 
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
-from zitter import cli
-sys.exit(cli.status(sys.argv[1:]))
-"""
-
-
-def test_a_limit_of_the_size_of_files(tmp_path, capsys):
-    """RLIMIT_FSIZE, as queues set it: the state fits, the result does not."""
-    run = Run("evolve", tmp_path / "limited")
-    code = LIMITED.format(limit=9000)
-    child = subprocess.run(
-        [sys.executable, "-c", code, *run.command()],
-        capture_output=True, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"}, timeout=300,
-    )  # fmt: skip
-    told = [line for line in child.stderr.splitlines() if not line.startswith("warning: ")]
-    assert child.returncode == 1, child.stderr
-    assert len(told) == 1 and "File too large" in told[0], child.stderr
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-    whole = Run("evolve", tmp_path / "whole")
-    assert run.status("--resume") == 0 and whole.status() == 0
-    assert same(run.numbers(), whole.numbers())
-
-
-def test_a_folder_that_is_removed_while_a_run_is_on(tmp_path, capsys):
-    import shutil
-
+def test_a_folder_that_is_removed_is_not_made_again_for_a_line_of_its_log(tmp_path, capsys):
     class Gone(Watched):
         def replace(self, source, target):
             super().replace(source, target)
@@ -165,4 +129,4 @@ def test_a_folder_that_is_removed_while_a_run_is_on(tmp_path, capsys):
     assert code == 1
     assert told.count("error: ") == 1 and "No such file or directory" in told
     assert "Nothing was saved" in told
-    assert not run.out.exists()  # nobody has made it anew for a line of its log
+    assert not run.out.exists()

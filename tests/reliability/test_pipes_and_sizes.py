@@ -10,7 +10,9 @@ import sys
 import pytest
 
 import zitter as zt
+from reliability.runs import CASES, LINE
 from zitter import cli, files, runtime
+from zitter.cases import physics
 from zitter.qmc import sizes
 from zitter.qmc.runs import Run
 
@@ -62,3 +64,36 @@ def test_groups_of_walkers_tell_what_a_short_series_cannot():
     assert found.groups == 16
     # The spread of 60 seeds is 0.0127.
     assert 0.007 < found.error < 0.025 and math.isfinite(found.error_of_error)
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+@pytest.mark.parametrize("out", ["", "n" * 300, "n/" * 2000])
+def test_a_folder_that_cannot_be_one_is_refused(verb, out, tmp_path, monkeypatch, capsys):
+    """An empty name was the folder we are in, one too long a failed run."""
+    (tmp_path / "case.toml").write_text(CASES["evolve"])
+    monkeypatch.chdir(tmp_path)
+    assert cli.status([verb, "case.toml", "--out", out, "-q"]) == 2
+    assert capsys.readouterr().err.startswith("error: --out: must ")
+    assert [path.name for path in tmp_path.iterdir()] == ["case.toml"]
+
+
+def test_a_dry_run_names_the_key_of_the_file(tmp_path, monkeypatch, capsys):
+    def needs(run, verb, options):
+        raise zt.InputError("walkers", "must fit")
+
+    monkeypatch.setattr(sizes, "needs", needs)
+    (tmp_path / "case.toml").write_text(CASES["vmc"])
+    assert cli.status(["run", str(tmp_path / "case.toml"), "--dry-run"]) == 2
+    assert "case.toml: vmc.walkers: must fit" in capsys.readouterr().err
+
+
+def test_states_that_do_not_fit_are_refused_before_the_hamiltonian_is_made(
+    tmp_path, monkeypatch, capsys
+):
+    """On 10⁸ points that alone takes longer than anybody waits for a dry run."""
+    monkeypatch.setattr(runtime, "_host_memory", lambda: 8 * 1024**3)
+    monkeypatch.setattr(physics, "discretize", lambda *_: pytest.fail("H was made"))
+    case = tmp_path / "case.toml"
+    case.write_text(LINE.replace("31", "100_000_000") + "[eigenstates]\nn = 6\n")
+    assert cli.status(["run", str(case), "--dry-run"]) == 2
+    assert "eigenstates.n: must fit the device's" in capsys.readouterr().err

@@ -1,16 +1,12 @@
-"""Real disks: one of a few pages, one that cannot be written to, a folder that somebody removes."""
+"""Real disks of a few pages."""
 
 from __future__ import annotations
 
-import errno
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from marks import slow
-from reliability.disks import Failing, Watched, put
 from reliability.runs import CASES, Run, same
 
 RARE = ("eigenstates", "optimize", "dmc", "sweep")  # in the fast tests: evolve and vmc
@@ -65,35 +61,3 @@ def test_a_disk_of_a_few_pages(whole, small_disk, tmp_path, capsys):
         assert not run.leftovers()
         subprocess.run(["umount", run.out], check=True)
     assert 1 in ended
-
-
-def test_a_disk_that_cannot_be_written_to(whole, tmp_path, capsys):
-    kind, numbers = whole
-    run = Run(kind, tmp_path)
-    with put(Failing(0, errno.EROFS)):
-        assert run.status() == 1
-    assert "Read-only file system" in sentence(capsys.readouterr().err)
-    assert run.status("--resume") == 0 and same(run.numbers(), numbers)
-
-
-@pytest.mark.parametrize("moment", [1, 3])
-def test_a_folder_that_is_removed_while_a_run_is_on(moment, whole, tmp_path, capsys):
-    """One sentence, or all of the result where the folder could be made again before it."""
-    kind, numbers = whole
-
-    class Gone(Watched):
-        def replace(self, source: Path, target: Path) -> None:
-            super().replace(source, target)
-            if sum(call == "replace" for call, _ in self.calls) == moment:
-                shutil.rmtree(run.out)
-
-    run = Run(kind, tmp_path)
-    with put(Gone()):
-        code = run.status()
-    told = capsys.readouterr().err
-    if code:
-        assert code == 1 and "No such file or directory" in sentence(told)
-    else:
-        assert same(run.numbers(), numbers)
-    assert run.status("--resume") == 0 and same(run.numbers(), numbers)
-    assert not run.leftovers()

@@ -27,9 +27,11 @@ from test_examples import EXAMPLES
 from zitter import checks, cli, files, initial, kinds, runtime, segments, solve
 from zitter.qmc import sizes
 from zitter.qmc.optimizers import needs as optimizing
+from zitter.results import Sweep
 from zitter.solve import needs as solve_needs
 
 LIMIT = 20.0  # seconds, after which a command counts as hanging
+COMPILING = 120.0  # the same where programs of Monte Carlo are compiled: they take longer
 LONGEST = 1000  # characters of a sentence
 # Bytes of the machine that commands believe to be on: what fits a larger one may be long by right.
 MEMORY = 8 * 1024**3
@@ -102,13 +104,14 @@ def tried(
     action: Callable[[], int],
     judge: Callable[[int], str] = lambda status: "",
     late: Callable[[], None] | None = None,
+    limit: float = LIMIT,
 ) -> Outcome:
     """Run `action`, which gives an exit status, and judge what is left and what was said."""
     out, err = io.StringIO(), io.StringIO()
     started, status, fault, more = time.perf_counter(), None, "", ""
     try:
         quiet = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-        with quiet[0], quiet[1], small_machine(), limited(LIMIT, late):
+        with quiet[0], quiet[1], small_machine(), limited(limit, late):
             status = action()
     except Hang:
         fault, more = "hang", traceback.format_exc(limit=-12)
@@ -155,13 +158,16 @@ def whole_or_nothing(folder: Path) -> Callable[[int], str]:
         if status == 2 and folder.exists():
             return "partial output"
         result = folder / "result.h5"
-        if (status == 0) != result.exists() or any(folder.glob(f"**/{files.TEMPORARY}")):
+        if any(folder.glob(f"**/{files.TEMPORARY}")) or (status == 0 and not result.exists()):
             return "partial output"
-        if status == 0:
+        if result.exists():
             try:
-                kinds.load(result).summary()
+                found = kinds.load(result)
+                found.summary()
             except Exception:
                 return "unreadable result"
+            # A sweep of which some items failed keeps the others.
+            return "partial output" if status and not isinstance(found, Sweep) else ""
         return ""
 
     return judge

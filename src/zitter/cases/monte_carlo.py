@@ -112,11 +112,13 @@ class MonteCarlo(Case):
         }
         rows = {key: str(value) for key, value in facts.items() if value}
         if self.stages:
-            facts["optimization"], more = estimates.of_stages(self.psi, self.stages)
+            with located("optimize"):
+                facts["optimization"], more = estimates.of_stages(self.psi, self.stages)
             rows |= more
         for verb, options in self.runs.items():
-            run = checked_run(self.psi, verb, options)
-            facts[verb], more = estimates.of_run(run, verb, options, limit)
+            with located(verb):
+                run = checked_run(self.psi, verb, options)
+                facts[verb], more = estimates.of_run(run, verb, options, limit)
             rows |= more
         facts |= {"device_bytes": limit, **runtime.describe()}
         rows["the device has"] = "unknown" if limit is None else runtime.readable(limit)

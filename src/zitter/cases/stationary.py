@@ -60,10 +60,14 @@ class Stationary(Physics):
     def check(self, estimating: bool) -> None:
         """H without light, and a solver that fits it."""
         self.check_basis()
+        with located("eigenstates"):
+            n = checks.integer("n", self.options.get("n", 1), 1, self.basis.size)
+            # States and their successors, before H is made: of so large a basis that takes long.
+            each = self.basis.size * runtime.settings().real_dtype.itemsize
+            runtime.require_memory("n", 2 * n * each)
         H = self.hamiltonian()
         with located("eigenstates"):
             H = without_light(H, 0.0)
-            n = checks.integer("n", self.options.get("n", 1), 1, H.basis.size)
             every = self.options.get("checkpoint_every", 0.0)
             checks.non_negative("checkpoint_every", every)
         with located("eigenstates.solver"):

@@ -18,6 +18,8 @@ import typer
 from zitter import __version__, checks, files, processes
 from zitter.cli import huge_pages, program_cache
 
+ROOM = 400  # bytes of the names of files in an output directory, and of folders in it
+
 app = typer.Typer(
     name="zitter",
     help="Schrödinger and Dirac equations on grids, in atomic bases and by Monte Carlo.",
@@ -64,7 +66,7 @@ def run(
     case: Annotated[Path, typer.Argument(help="The calculation, a TOML file.")],
     settings: Settings = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output directory [default: CASE-output].")
+        str | None, typer.Option(metavar="PATH", help="Output directory [default: CASE-output].")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     extend: Annotated[
@@ -91,7 +93,7 @@ def run(
     """Run a calculation described by a TOML file; with a section [scan], all that it goes over."""
     from zitter.cli import launching
 
-    out = out if out is not None else Path(f"{case.stem}-output")
+    folder = _folder(out, f"{case.stem}-output")
     if _goes_over(case, settings):
         given = {"--overwrite": overwrite, "--extend": extend, "--keep-checkpoint": keep}
         for name in (name for name, asked in given.items() if asked):
@@ -100,17 +102,17 @@ def run(
                 "and gaps are filled"
             )  # fmt: skip
         return _sweep(
-            context, case, [], settings, out, None, None, precision, device, mesh, None, number,
+            context, case, [], settings, folder, None, None, precision, device, mesh, None, number,
             checkpoint_every, dry_run, json, quiet,
         )  # fmt: skip
     if number is not None and launching.wanted(number):
-        return launching.launch(number, context.obj, out)
+        return launching.launch(number, context.obj, folder)
     from zitter.cli import running as command
 
     request = command.Request(
         case=case,
         settings=tuple(settings or ()),
-        out=out,
+        out=folder,
         resume=resume,
         overwrite=overwrite,
         extend=extend,
@@ -138,7 +140,7 @@ def sweep(
     ] = None,
     settings: Settings = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output directory [default: CASE-sweep].")
+        str | None, typer.Option(metavar="PATH", help="Output directory [default: CASE-sweep].")
     ] = None,
     items: Annotated[
         str | None, typer.Option(help="Only these items, FIRST:END as in Python.")
@@ -163,11 +165,25 @@ def sweep(
     quiet: Quiet = False,
 ) -> int:
     """Run a calculation for many values; run again, it fills the gaps."""
-    out = out if out is not None else Path(f"{case.stem}-sweep")
+    folder = _folder(out, f"{case.stem}-sweep")
     return _sweep(
-        context, case, over, settings, out, items, batch, precision, device, mesh, slurm, number,
+        context, case, over, settings, folder, items, batch, precision, device, mesh, slurm, number,
         checkpoint_every, dry_run, json, quiet,
     )  # fmt: skip
+
+
+def _folder(out: str | None, usual: str) -> Path:
+    """The directory for what a command writes; an empty name would be the one we are in."""
+    if out == "":
+        raise checks.InputError("--out", "must name a directory, but is empty")
+    folder = checks.path("--out", usual if out is None else out)
+    most, length = checks.LONGEST_PATH - ROOM, len(os.fsencode(folder))
+    if length > most:
+        raise checks.InputError(
+            "--out",
+            f"must be a path of at most {most} bytes, with room for files, but has {length}",
+        )
+    return folder
 
 
 def _goes_over(case: Path, settings: list[str] | None) -> bool:
@@ -251,13 +267,16 @@ def reproduce(
     name: Annotated[str | None, typer.Argument(help="Which one; without, list them.")] = None,
     full: Annotated[bool, typer.Option("--full", help="With the paper's own parameters.")] = False,
     json: Json = False,
-    out: Annotated[Path | None, typer.Option(help="Directory for figures and the report.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Directory for figures and the report.")
+    ] = None,
     quiet: Quiet = False,
 ) -> int:
     """Repeat a published calculation and compare with the paper."""
     from zitter.cli import tools
 
-    return tools.reproduce(name, full, json, out, quiet)
+    folder = None if out is None else _folder(out, "")
+    return tools.reproduce(name, full, json, folder, quiet)
 
 
 @app.command()
@@ -349,8 +368,8 @@ def _plain_warnings() -> Iterator[None]:
     told: set[str] = set()
 
     def tell(message, category, filename, lineno, file=None, line=None):
-        sentence = " ".join(str(message).split())
-        if program_cache.mended(sentence):
+        sentence = program_cache.told(" ".join(str(message).split()))
+        if not sentence:
             return
         words = re.sub(r"[-+.\d]+(e[-+]?\d+)?", "", sentence)
         if words not in told and _speaks():

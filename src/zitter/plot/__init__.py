@@ -3,6 +3,7 @@
 zt.plot.save(zt.plot.overview(sol, pulse), "run.png")
 """
 
+from zitter import keywords
 from zitter.plot.courses import observables
 from zitter.plot.densities import animate, density
 from zitter.plot.diagrams import level_diagram
@@ -39,3 +40,5 @@ __all__ = [
     "spectrum",
     "spinor_spectra",
 ]
+
+keywords.check_keywords(__name__)

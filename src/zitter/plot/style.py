@@ -28,7 +28,11 @@ def new_figure(width: float = 7.0, height: float = 4.5) -> Figure:
 
 
 def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.5) -> Axes:
-    return dress(new_figure(width, height).add_subplot() if ax is None else ax)
+    if ax is None:
+        return dress(new_figure(width, height).add_subplot())
+    from matplotlib.axes import Axes
+
+    return dress(checks.instance("ax", ax, Axes))
 
 
 def dress(ax: Axes) -> Axes:

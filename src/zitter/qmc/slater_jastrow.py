@@ -108,6 +108,8 @@ class SlaterJastrow(Wavefunction):
         return jnp.concatenate([self.jastrow.parameters, self.slater.parameters])
 
     def with_parameters(self, vector: Any) -> Self:
+        if not isinstance(vector, jax.Array):  # those of optimizers are
+            vector = jnp.asarray(checks.array("vector", vector, self.parameters.shape))
         split = self.jastrow.parameters.size
         jastrow = self.jastrow.with_parameters(vector[:split]) if self.terms else self.jastrow
         slater = self.slater.with_parameters(vector[split:])
@@ -117,6 +119,7 @@ class SlaterJastrow(Wavefunction):
         return self.jastrow.stored_parameters() | self.slater.stored_parameters()
 
     def load_parameters(self, path: str | os.PathLike[str]) -> Self:
+        path = checks.path("path", path)
         jastrow = self.jastrow.load_parameters(path) if self.terms else self.jastrow
         slater = self.slater.load_parameters(path)
         return eqx.tree_at(lambda psi: (psi.jastrow, psi.slater), self, (jastrow, slater))

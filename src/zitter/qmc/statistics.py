@@ -81,10 +81,8 @@ class Estimate:
 def reblock(series: Any, weights: Any = None) -> Estimate:
     """The (weighted) mean of a correlated series and its error; blocks are those that are worth one
     independent sample each."""
-    x = checks.numbers("series", series)
+    x = _series(series)
     n = len(x)
-    if n == 0:
-        raise checks.InputError("series", "must hold numbers, but is empty")
     w = _weights(weights, n)
     mean = float(np.sum(w * x) / np.sum(w))
     if n < 2:
@@ -105,10 +103,17 @@ def reblock(series: Any, weights: Any = None) -> Estimate:
     )
 
 
+def _series(series: Any) -> np.ndarray:
+    x = np.asarray(checks.array("series", checks.numbers("series", series)), np.float64)
+    if len(x) == 0:
+        raise checks.InputError("series", "must hold numbers, but is empty")
+    return x
+
+
 def _weights(weights: Any, n: int) -> np.ndarray:
     if weights is None:
         return np.ones(n)
-    w = checks.numbers("weights", weights)
+    w = checks.array("weights", checks.numbers("weights", weights))
     if w.shape != (n,) or not np.sum(w) > 0:
         raise checks.InputError(
             "weights", f"must be {n} numbers with a positive sum, but have shape {w.shape} and "
@@ -275,7 +280,7 @@ def autocorrelation_time(series: Any, window: float = 5.0) -> float:
 
     The error of the mean is √(τ·variance/n); independent samples have τ = 1.
     """
-    x = np.asarray(series, np.float64)
+    x, window = _series(series), checks.positive("window", window)
     n = len(x)
     x = x - np.mean(x)
     variance = float(np.mean(x**2))
@@ -300,7 +305,7 @@ def equilibration(series: Any, candidates: int = 40) -> int:
     error bars too small. So nothing is dropped unless its mean is 4σ away from the mean of what is
     kept, with the σ of a difference of two parts of one series: σ_kept √(1 + (n − t₀)/t₀).
     """
-    x = np.asarray(series, np.float64)
+    x, candidates = _series(series), checks.integer("candidates", candidates, 1)
     n = len(x)
     if n < 8:
         return 0

@@ -99,10 +99,13 @@ class Wavefunction(eqx.Module):
 
     def save_parameters(self, path: str | os.PathLike[str]) -> None:
         """Write all parameters to a file."""
-        io.write(path, io.Dataset(self.stored_parameters(), {"kind": "jastrow"}))
+        io.write(
+            checks.path("path", path), io.Dataset(self.stored_parameters(), {"kind": "jastrow"})
+        )
 
     def load_parameters(self, path: str | os.PathLike[str]) -> Self:
         """The same wave function with the parameters that `save_parameters` wrote."""
+        path = checks.path("path", path)
         return self.with_parameters(stored_array(path, "parameters", np.shape(self.parameters)))
 
     # A configuration.

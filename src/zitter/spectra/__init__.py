@@ -1,5 +1,6 @@
 """What is computed from states and records after a run: photoelectrons, harmonics, averages."""
 
+from zitter import keywords
 from zitter.spectra.after_run import surface_amplitudes
 from zitter.spectra.angular import AngularSpectrum, angular_spectrum
 from zitter.spectra.attoclock import AttoclockOffset, attoclock_offset
@@ -68,3 +69,5 @@ __all__ = [
     "volkov_amplitudes",
     "window_spectrum",
 ]
+
+keywords.check_keywords(__name__)

@@ -42,10 +42,10 @@ def focal_average(
     checks.choice("target", target, ("volume", "slice"))
     if len(intensities) < 2 or np.any(np.diff(intensities) <= 0) or intensities[0] <= 0:
         raise checks.InputError("intensities", "must be positive and rise, but do not")
-    if len(values) != len(intensities):
+    if values.shape[:1] != intensities.shape:
         raise checks.InputError(
             "values", f"must have one entry for each intensity ({len(intensities)}), "
-            f"but has {len(values)}"
+            f"but has shape {values.shape}"
         )  # fmt: skip
     logs = np.log(np.maximum(values, 1e-300))
     total = np.zeros(values.shape[1:])

@@ -84,8 +84,16 @@ class ProlateSpheroidal(Basis):
         self.m = checks.integer("m", m)
         self.nodes = checks.integer("nodes", nodes, sizes.LEAST, sizes.MOST_NODES)
         least = sizes.LEAST + abs(self.m)
-        self.eta = sizes.default_eta(self.R, self.m) if eta is None else eta
-        self.eta = checks.integer("eta", self.eta, least)
+        if eta is None:
+            self.eta = sizes.default_eta(self.R, self.m)
+        else:
+            self.eta = checks.integer("eta", eta, least)
+        if self.eta > sizes.MOST_ETA:
+            raise checks.InputError(
+                "R" if eta is None else "eta",
+                f"must have at most {sizes.MOST_ETA} functions of η, but "
+                + (f"needs {self.eta}" if eta is None else f"is {checks.shown(eta)}"),
+            )
         if rmax is not None:
             self.rmax = float(checks.positive("rmax", rmax, "length"))
         elif elements is not None:
@@ -107,7 +115,8 @@ class ProlateSpheroidal(Basis):
         else:
             self.elements = sizes.given_elements(elements, reach, turn)
         self.scaling = scaling
-        runtime.require_memory("eta", 16 * self.eta * max(self.eta, self.shape[0]))
+        # On the way to the matrices there are eight of their size.
+        runtime.require_memory("eta", self.eta * max(64 * self.eta, 16 * self.shape[0]))
 
     @property
     def shape(self) -> tuple[int, ...]:

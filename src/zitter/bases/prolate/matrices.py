@@ -24,9 +24,10 @@ def stiffness(axis: Axis, m: int, sign: int) -> np.ndarray:
     rule = axis.fine
     if m % 2:
         images = sign * rule.points[:, :, None] * axis.values + rule.q[:, :, None] * axis.slopes
-        found = np.einsum("ep,epi,epj->eij", rule.weights, images, images)
+        found = _summed(rule.weights, images, images)
     else:
-        found = np.einsum("ep,epi,epj->eij", rule.weights * rule.q, axis.slopes, axis.slopes)
+        found = _summed(rule.weights * rule.q, axis.slopes, axis.slopes)
+    found = 0.5 * (found + found.transpose(0, 2, 1))  # products may differ in the last bit
     centrifugal = m**2 / np.where(axis.nodes.q == 0, 1.0, axis.nodes.q)
     share = axis.nodes.weights / axis.total
     return found * _scales(axis, m) + (share * centrifugal)[:, :, None] * np.eye(share.shape[1])
@@ -35,8 +36,13 @@ def stiffness(axis: Axis, m: int, sign: int) -> np.ndarray:
 def derivative(axis: Axis, m: int) -> np.ndarray:
     """B_ij = ½ ∫ q (f_i f_j′ − f_i′ f_j), antisymmetric."""
     weights = axis.fine.weights * axis.fine.q ** (2 if m % 2 else 1)
-    found = np.einsum("ep,epi,epj->eij", weights, axis.values, axis.slopes)
+    found = _summed(weights, axis.values, axis.slopes)
     return 0.5 * (found - found.transpose(0, 2, 1)) * _scales(axis, m)
+
+
+def _summed(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Σ_p w_p L_pi R_pj in each element."""
+    return left.transpose(0, 2, 1) @ (weights[:, :, None] * right)
 
 
 def _scales(axis: Axis, m: int) -> np.ndarray:

@@ -25,7 +25,7 @@ REACH = 80.0  # bohr of the box beyond the nuclei
 FARTHEST = 1e5  # bohr: elements of a few bohr each would be too many
 LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
 FIRST = 2.0  # bohr of the first element
-MOST_ETA = 100_000  # that are told, if so many are needed
+MOST_ETA = 2048  # full matrices among them take seconds to make
 LOST = 1e-6  # of e^{−Zr} that polynomials may leave out; levels are then wrong by about 1e-8 Z²
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from zitter import checks
 from zitter.qmc.bridges import trexio_records
 from zitter.qmc.bridges.potentials import agreed
 from zitter.qmc.bridges.wavefunctions import Choices, wavefunction
@@ -32,6 +32,6 @@ def from_trexio(
 
         psi = zt.qmc.from_trexio("co.trexio.h5", jastrow=[zt.qmc.U(order=8)])
     """
-    calculation = trexio_records.calculation(Path(file), smallest)
+    calculation = trexio_records.calculation(checks.path("file", file), smallest)
     choices = Choices(cusp, quadrature=quadrature, delay=delay)
     return wavefunction(agreed(calculation, pseudopotentials), jastrow, choices)

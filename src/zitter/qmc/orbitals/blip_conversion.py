@@ -228,6 +228,11 @@ def _require_bloch(orbitals: Orbitals, vectors: np.ndarray, k: np.ndarray, seed:
 
 def _waves_of_each(amplitudes: Any, integers: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """(c, m) of each orbital, checked."""
+    for key, given in (("amplitudes", amplitudes), ("integers", integers)):
+        if np.ndim(given[0] if isinstance(given, list | tuple) and given else given) == 0:
+            raise checks.InputError(
+                key, f"must be arrays, one for each orbital, but is {checks.shown(given)}"
+            )
     shared = not isinstance(integers, list | tuple) or np.ndim(integers[0]) < 2
     count = len(amplitudes)
     if not shared and len(integers) != count:
