@@ -20,7 +20,7 @@ from zitter.eigensolvers import Direct, Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
-from zitter.solve import jumps
+from zitter.solve import between, jumps
 from zitter.terms import Model, Potential, discretize
 
 FINER = 3 / 4  # of the spacing, where a coarser grid does not resolve a nucleus
@@ -90,6 +90,9 @@ def compared(
             coarse = on(other)
             change = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
             by[name] = np.maximum(by.get(name, 0.0), _stated(change))
+        missed = between.changes(H, eig)
+        if missed is not None:
+            by["spacing"] = np.maximum(by.get("spacing", 0.0), _stated(missed))
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
                 by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
