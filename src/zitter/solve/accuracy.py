@@ -29,6 +29,7 @@ BOX_MARGIN = 1.5  # the slope at a wall is known from the first point before it
 # A change of spacing says less than the error on grids too coarse for any power law, and where the
 # potential has a kink: of |x| the error is 1.3 times what it says.
 BASIS_MARGIN = 1.5
+DECAYING_MARGIN = 4 / 3  # on top: energies of decaying states obey no minimum principle
 # Of an energy: where a poorer basis changes more, errors need not fall with each function yet.
 UNSURE = 1e-2
 SETTLED = 1 / 4  # of all that richer bases have gained may come from the last
@@ -96,6 +97,8 @@ def compared(
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
                 by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
+        if np.iscomplexobj(energies):
+            by = {name: DECAYING_MARGIN * error for name, error in by.items()}
         edges = jumps.shifts(H, eig.states)
         if edges is not None:
             by["jumps"] = _stated(edges)
