@@ -337,6 +337,7 @@ def test_the_error_of_a_number_by_the_step():
     assert step_error(1e-9, course, 2 / 3, 1e-3) == pytest.approx(0.1 * 1e-3 * 2 + 1e-6 * 5)
     assert step_error(1e-15, course, 2 / 3, 1e-3) < 1e-14
     assert step_error(1e-3, course, 2 / 3, 5.0) > 10.0
+    assert step_error(2e-3j, [1.0, 1.0j], 2 / 3, 1e-3) == pytest.approx(2e-3 * 2 / 3)
     both = np.array([[3.0, 1.0], [5.0, 1.0]])
     np.testing.assert_allclose(step_error([3e-3, 0.0], both, 1.0, 1e-3), [3e-3, 0.0])
 

@@ -46,9 +46,10 @@ def step_error(change: Any, course: Any, share: float, part: float) -> np.ndarra
     one of size S to second order by ε²S: max(share·|change|, 0.1εR + ε²S). `course` holds what the
     number has been, along its first axis.
     """
-    change, course = np.abs(np.asarray(change, float)), np.asarray(course)
-    span, size = np.ptp(course, axis=0), np.max(np.abs(course), axis=0)
-    conserved = change <= ROUNDING * np.finfo(course.dtype).eps * size
+    change, course = np.abs(np.asarray(change)), np.asarray(course)
+    span = np.max(np.abs(course - course[-1]), axis=0)  # amplitudes are complex
+    size = np.max(np.abs(course), axis=0)
+    conserved = change <= ROUNDING * np.finfo(np.result_type(course, np.float32)).eps * size
     least = np.where(conserved, 0.0, LEAST_SHARE * part * span + part**2 * size)
     return np.maximum(share * change, least)
 
@@ -91,7 +92,7 @@ class Solution(Result):
             raise checks.InputError(
                 "step_check", "must have been on to know the error of a step, but was not"
             )
-        course = np.stack([np.asarray(function(psi), float) for psi in (self.final, self.twice)])
+        course = np.stack([np.asarray(function(psi)) for psi in (self.final, self.twice)])
         share, part = self.info["step_error_share"], self.info.get("step_error_part", 0.0)
         return step_error(course[0] - course[1], course, share, part)
 
