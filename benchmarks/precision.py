@@ -3,7 +3,8 @@
 Each method runs the same short case in double and in the other precisions: how far the final state,
 its norm and a number made of it (the population of the ground state) are from those in double. For
 eigensolvers it is the state and its energy, for Monte Carlo the energy of the same walk beside its
-error bar, for optimizers that of one walk with what they found. TF32 exists on GPUs only; elsewhere its column stays empty.
+error bar, for optimizers that of one walk with what they found. TF32 exists on GPUs only; elsewhere
+its column stays empty.
 
     python benchmarks/precision.py --json FILE [--only WORD …] [--jobs 8]
 """

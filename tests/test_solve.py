@@ -15,6 +15,8 @@ import systems
 import zitter as zt
 from marks import slow
 from systems.levels import SIGMA_X
+from zitter.results import step_error
+from zitter.solve.guards import AccuracyWarning
 
 # evolve: records, times, states
 
@@ -319,12 +321,42 @@ def converged(order):
     "name", [slow(n) if n in ("split 2", "split 4", "magnus") else n for n in STEP_CHECKED]
 )
 def test_step_error_is_the_true_error(name):
-    """Richardson's estimate against a converged run: right within a factor of two."""
+    """Richardson's estimate, doubled, against a converged run: it covers, and not by much."""
     method, order, dt = STEP_CHECKED[name]
     H, psi, span, exact = converged(order)
     sol = zt.evolve(H, psi, span, dt, method, step_check=True)
     true = float(H.basis.norm(sol.final - exact))
-    assert 0.5 * true < sol.info["step_error"] < 2 * true
+    assert true < sol.info["step_error"] < 4 * true
+
+
+def test_the_error_of_a_number_by_the_step():
+    """A change that vanishes by chance is not believed beside the error of the state; what is
+    conserved to rounding is, and a state far off leaves nothing known."""
+    course = [3.0, 4.0, 5.0]
+    assert step_error(3e-3, course, 2 / 3, 1e-3) == pytest.approx(2e-3)
+    assert step_error(1e-9, course, 2 / 3, 1e-3) == pytest.approx(0.1 * 1e-3 * 2 + 1e-6 * 5)
+    assert step_error(1e-15, course, 2 / 3, 1e-3) < 1e-14
+    assert step_error(1e-3, course, 2 / 3, 5.0) > 10.0
+    assert step_error(2e-3j, [1.0, 1.0j], 2 / 3, 1e-3) == pytest.approx(2e-3 * 2 / 3)
+    both = np.array([[3.0, 1.0], [5.0, 1.0]])
+    np.testing.assert_allclose(step_error([3e-3, 0.0], both, 1.0, 1e-3), [3e-3, 0.0])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::zitter.bases.edges.ConvergenceWarning")
+def test_the_own_estimate_of_a_method_counts_for_observables():
+    """Lanczos of order 6 with steps far too long: runs with one and two of them agree in what is
+    wrong, and the position was once off by 8.6 beside a stated 0.5."""
+    grid = zt.Grid(96, 0.35)
+    x = grid.points(0)
+    psi = grid.normalize(jnp.asarray(np.exp(-((x - 1) ** 2) / 2 + 1.5j * x)))
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), grid)
+    watched = [zt.Position(), zt.Momentum()]
+    with pytest.warns(AccuracyWarning):
+        sol = zt.evolve(H, psi, (0, 12.0), 0.6, zt.Lanczos(6), watched, step_check=True)
+    best = zt.evolve(H, psi, (0, 12.0), 0.6, zt.Chebyshev(), watched)
+    for name, stated in sol.step_errors.items():
+        assert abs(sol.observables[name][-1] - best.observables[name][-1]) < stated
 
 
 @pytest.mark.slow
@@ -337,16 +369,16 @@ def test_observables_carry_the_error_of_the_step(tmp_path):
     for name in ("dipole", "populations"):
         true = np.abs(sol.observables[name][-1] - best.observables[name][-1])
         stated = sol.step_errors[name]
-        assert np.all(stated < 2 * true + 1e-9) and np.all(true < 2 * stated + 1e-9)
+        assert np.all(stated < 10 * true + 1e-9) and np.all(true < stated + 1e-9)
     true = np.sum(np.abs(np.abs(sol.final) ** 2 - np.abs(best.final) ** 2))
-    assert 0.5 * true < np.sum(sol.step_errors["density"]) < 2 * true  # seldom, but at the end, too
+    assert true < np.sum(sol.step_errors["density"]) < 4 * true  # seldom, but at the end, too
     assert sol.step_errors["norm"] < 1e-12  # it splits, but stays unitary
 
     def staying(state):
         return abs(H.basis.inner(psi.astype(complex), jnp.asarray(state))) ** 2
 
     true = abs(staying(sol.final) - staying(exact))
-    assert 0.5 * true < sol.step_error_of(staying) < 2 * true
+    assert true < sol.step_error_of(staying) < 4 * true
     sol.save(tmp_path / "run.h5")
     again = zt.load(tmp_path / "run.h5")
     np.testing.assert_array_equal(again.step_errors["populations"], sol.step_errors["populations"])

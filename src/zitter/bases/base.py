@@ -319,6 +319,11 @@ class Basis(eqx.Module):
         """(energy shifts by the walls, densities there), None where no wall matters."""
         return None
 
+    def image_errors(self, operator: Operator, energies: Any, states: Any) -> np.ndarray | None:
+        """About what a single system's energies owe to its images where space closes on itself,
+        None where it does not. Of a crystal they are no error."""
+        return None
+
     def coarser(self, operator: Operator) -> tuple[Basis, Operator, Callable[[Any], Any]]:
         """(a basis of twice the spacing in the same box, H there, states back to this basis)."""
         raise Refused(self, "a coarser basis", "coarse_levels needs a Grid")
@@ -326,6 +331,11 @@ class Basis(eqx.Module):
     def rescaled(self, factor: float) -> Basis:
         """The same box with about `factor` times the spacing."""
         raise Refused(self, "another spacing", "it needs a Grid")
+
+    def moved(self, part: float) -> tuple[Basis, Callable[[Any], np.ndarray]] | None:
+        """(a basis of points `part` of a spacing further in the same box, states there), None where
+        operators are integrals instead of values at points."""
+        return None
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """Bases that are poorer in one respect each, by its name: what the levels of H change by on

@@ -32,20 +32,36 @@ def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
     coarse = np.interp(places, np.arange(count + 1), breaks)
     found = {"splines": _rebuilt(radial, coarse) if fewer < count else richer(radial)}
     if radial.scaling is not None:
-        smaller = breaks[breaks <= BOX * radial.rmax]
-        if len(smaller) > 3 and smaller[-1] > radial.scaling.radius:
-            found["rmax"] = _rebuilt(radial, smaller)
+        smaller = smaller_box(radial)
+        if smaller is not None and smaller.rmax > radial.scaling.radius:
+            found["rmax"] = smaller
         turned = ExteriorScaling(radial.scaling.radius, KEPT * radial.scaling.angle)
         found["angle"] = _rebuilt(radial, breaks, turned)
     return found
+
+
+def smaller_box(radial: RadialBSplines) -> RadialBSplines | None:
+    """Without the last tenth of r, or the last interval: there levels owe more to the wall."""
+    breaks = np.unique(radial.knots)
+    smaller = breaks[breaks <= BOX * radial.rmax]
+    return _rebuilt(radial, smaller) if len(smaller) > FEWEST else None
 
 
 def richer(radial: RadialBSplines) -> RadialBSplines:
     """Every interval in two, and those at the origin finer still."""
     breaks = np.unique(radial.knots)
     middles = 0.5 * (breaks[1:] + breaks[:-1])
-    at_origin = middles[0] * 0.5 ** np.arange(1, HALVED + 1)
-    return _rebuilt(radial, np.unique(np.concatenate([breaks, middles, at_origin])))
+    return _rebuilt(radial, _finer_at_origin(np.sort(np.concatenate([breaks, middles]))))
+
+
+def nearer(radial: RadialBSplines) -> RadialBSplines:
+    """Finer at the origin alone, where r^γ of a relativistic state is no polynomial: how far it is
+    followed depends on the first interval, and hardly on the number of all."""
+    return _rebuilt(radial, _finer_at_origin(np.unique(radial.knots)))
+
+
+def _finer_at_origin(breaks: np.ndarray) -> np.ndarray:
+    return np.unique(np.concatenate([breaks, breaks[1] * 0.5 ** np.arange(1, HALVED + 1)]))
 
 
 def _rebuilt(

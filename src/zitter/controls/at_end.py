@@ -19,7 +19,7 @@ from zitter.observables import Observable
 from zitter.observables.base import ready
 from zitter.propagators import Propagator
 from zitter.propagators.recommended import recommended
-from zitter.results import Solution
+from zitter.results import STEP_MARGIN, Solution
 from zitter.solve import eigenstates, evolve
 from zitter.terms import Model, discretize
 
@@ -73,12 +73,12 @@ class AtEnd:
         return self._run(self._hamiltonian(pulse), pulse, self.dt, **options)
 
     def step_error(self, pulse: Field) -> float:
-        """What the number is off by the step, by Richardson from a run with twice the step."""
+        """What the number is off by the step: by a run with twice the step, with a margin."""
         H = self._hamiltonian(pulse)
         method = self.propagator or recommended(H)
         order = method.convergence_order(H)
         change = float(self._worth(pulse, 2 * self.dt)) - float(self._worth(pulse, self.dt))
-        return abs(change) / (2**order - 1)
+        return STEP_MARGIN * abs(change) / (2**order - 1)
 
     def parts(self, pulse: Field) -> tuple[Any, ...]:
         """What makes the number for a pulse; of a function its name alone."""

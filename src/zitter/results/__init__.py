@@ -2,8 +2,16 @@
 
 from zitter.results.base import Result
 from zitter.results.controlled import Controlled
-from zitter.results.evolution import Solution
+from zitter.results.evolution import STEP_MARGIN, Solution, step_error
 from zitter.results.stationary import Eigenstates
 from zitter.results.sweep import Sweep
 
-__all__ = ["Controlled", "Eigenstates", "Result", "Solution", "Sweep"]
+__all__ = [
+    "STEP_MARGIN",
+    "Controlled",
+    "Eigenstates",
+    "Result",
+    "Solution",
+    "Sweep",
+    "step_error",
+]

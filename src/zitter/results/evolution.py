@@ -31,6 +31,29 @@ ERRORS = {
 }
 
 
+# Richardson's estimate is the leading term alone, and too small where steps are long.
+STEP_MARGIN = 2.0
+# Of the relative error of the state, times the range of a number: less is not believed, since what
+# two runs say of a number may agree by chance.
+LEAST_SHARE = 0.1
+ROUNDING = 100  # eps: what two runs have alike to so many is conserved, and not by chance
+
+
+def step_error(change: Any, course: Any, share: float, part: float) -> np.ndarray:
+    """The error of a number by the step size, from its change by twice the step.
+
+    An error ε of the state changes a number of range R by 2εR at most, as a rule by much less, and
+    one of size S to second order by ε²S: max(share·|change|, 0.1εR + ε²S). `course` holds what the
+    number has been, along its first axis.
+    """
+    change, course = np.abs(np.asarray(change)), np.asarray(course)
+    span = np.max(np.abs(course - course[-1]), axis=0)  # amplitudes are complex
+    size = np.max(np.abs(course), axis=0)
+    conserved = change <= ROUNDING * np.finfo(np.result_type(course, np.float32)).eps * size
+    least = np.where(conserved, 0.0, LEAST_SHARE * part * span + part**2 * size)
+    return np.maximum(share * change, least)
+
+
 TWICE, STEP_ERROR = "final_twice_the_step", "step_error_"  # names in files
 
 
@@ -69,8 +92,9 @@ class Solution(Result):
             raise checks.InputError(
                 "step_check", "must have been on to know the error of a step, but was not"
             )
-        change = np.asarray(function(self.final)) - np.asarray(function(self.twice))
-        return self.info["step_error_share"] * np.abs(change)
+        course = np.stack([np.asarray(function(psi)) for psi in (self.final, self.twice)])
+        share, part = self.info["step_error_share"], self.info.get("step_error_part", 0.0)
+        return step_error(course[0] - course[1], course, share, part)
 
     @property
     def basis(self) -> Any:

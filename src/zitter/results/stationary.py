@@ -81,8 +81,9 @@ class Eigenstates(Result):
 
     @property
     def notes(self) -> list[str]:
-        told = str(self.info.get("basis_check", ""))
-        return [f"error by the basis: {told}"] if told.startswith("none: ") else []
+        named = {"basis_check": "error by the basis", "box_check": "error by the box"}
+        told = {name: str(self.info.get(key, "")) for key, name in named.items()}
+        return [f"{name}: {text}" for name, text in told.items() if text.startswith("none: ")]
 
     def numbers(self) -> dict[str, Any]:
         return {

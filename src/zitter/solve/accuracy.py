@@ -20,7 +20,7 @@ from zitter.eigensolvers import Direct, Eigensolver
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
-from zitter.solve import jumps
+from zitter.solve import between, jumps
 from zitter.terms import Model, Potential, discretize
 
 FINER = 3 / 4  # of the spacing, where a coarser grid does not resolve a nucleus
@@ -29,6 +29,7 @@ BOX_MARGIN = 1.5  # the slope at a wall is known from the first point before it
 # A change of spacing says less than the error on grids too coarse for any power law, and where the
 # potential has a kink: of |x| the error is 1.3 times what it says.
 BASIS_MARGIN = 1.5
+DECAYING_MARGIN = 4 / 3  # on top: energies of decaying states obey no minimum principle
 # Of an energy: where a poorer basis changes more, errors need not fall with each function yet.
 UNSURE = 1e-2
 SETTLED = 1 / 4  # of all that richer bases have gained may come from the last
@@ -90,9 +91,14 @@ def compared(
             coarse = on(other)
             change = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
             by[name] = np.maximum(by.get(name, 0.0), _stated(change))
+        missed = between.changes(H, eig)
+        if missed is not None:
+            by["spacing"] = np.maximum(by.get("spacing", 0.0), _stated(missed))
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
                 by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
+        if np.iscomplexobj(energies):
+            by = {name: DECAYING_MARGIN * error for name, error in by.items()}
         edges = jumps.shifts(H, eig.states)
         if edges is not None:
             by["jumps"] = _stated(edges)

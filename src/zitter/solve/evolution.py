@@ -25,7 +25,7 @@ from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.remade import parted
-from zitter.results import Eigenstates, Solution
+from zitter.results import STEP_MARGIN, Eigenstates, Solution, step_error
 from zitter.solve import course, guards, requests, trials, watching
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
@@ -308,11 +308,11 @@ class Plan:
         )
 
     def compare(self, solution: Solution, twice: Solution) -> None:
-        """|X_Δt − X_{rΔt}|/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate, of ψ
-        and of what was measured on it in the end."""
+        """2|X_Δt − X_{rΔt}|/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate with a
+        margin, of ψ and of what was measured on it in the end (`step_error`)."""
         assert self.checked_with is not None
         ratio = twice.info["dt"] / solution.info["dt"]
-        share = 1 / (ratio ** self.checked_with.convergence_order(self.H) - 1)
+        share = STEP_MARGIN / (ratio ** self.checked_with.convergence_order(self.H) - 1)
         basis, pair = self.context.H.basis, (twice.final, solution.final)
         distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))
         # Steps far too long may agree in what is wrong with those twice as long. The method's own
@@ -321,10 +321,16 @@ class Plan:
         norm = float(basis.norm(basis.divide(solution.final)))
         largest = max(norm, (norm**2 + max(solution.info["norm_loss"], 0.0)) ** 0.5)
         error = max(share * distance, own * largest if own > self.step_limit else 0.0)
-        solution.info |= {"step_error": error, "step_error_share": share}
+        part = error / largest
+        solution.info |= {"step_error": error, "step_error_share": share, "step_error_part": part}
         solution.twice = runtime.to_host(twice.final)
         solution.step_errors = {
-            name: share * np.abs(data[-1] - solution.observables[name][-1])
+            name: step_error(
+                data[-1] - solution.observables[name][-1],
+                solution.observables[name],
+                share,
+                part,
+            )
             for name, data in twice.observables.items()
         }
         # What has a pace of its own is measured once more, at the end, in both.
@@ -335,7 +341,8 @@ class Plan:
                     np.asarray(o.evaluate(self.H, jnp.asarray(self.H.basis.cut_evenly(psi)), end))
                     for psi in pair
                 ]
-                solution.step_errors[o.name] = share * np.abs(found[0] - found[1])
+                course = solution.observables[o.name]
+                solution.step_errors[o.name] = step_error(found[0] - found[1], course, share, part)
 
     def warn_of_steps(self, infos: Sequence[dict[str, Any]], norms: Sequence[float]) -> None:
         """Of the worst of several runs of this form, where its steps were too long; `norms` are

@@ -11,7 +11,7 @@ beyond the end points; with "periodic" the box has length n·h.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -215,11 +215,17 @@ class Grid(Basis):
     def box_errors(self, operator, energies, states):
         return box.box_errors(self, operator, energies, states)
 
+    def image_errors(self, operator, energies, states):
+        return box.image_errors(self, operator, energies, states)
+
     def coarser(self, operator):
         return transfer.coarser(self, operator)
 
     def rescaled(self, factor: float) -> Grid:
         return scaling.scaled_grid(self, factor)
+
+    def moved(self, part: float) -> tuple[Grid, Callable[[Any], np.ndarray]]:
+        return scaling.moved(self, part)
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         others = (self.rescaled(factor) for factor in scaling.COARSER)

@@ -44,6 +44,32 @@ def box_errors(
     return shifts, densities
 
 
+def image_errors(grid: Grid, operator: Operator, energies: Any, states: Any) -> np.ndarray | None:
+    """About what a single system's energies owe to its images in a periodic box, or None.
+
+    Tails e^{−κx} that meet at the boundary as a cosh or a sinh shift a level by half of
+
+        ∮ (κ|ψ|² + |∂ₙψ|²/κ)/m dS
+
+    there, down or up.
+    """
+    masses = answers(operator, lambda part: part.inverse_masses(grid.spacing))
+    potential = diagonal_of(operator)
+    if not (grid.periodic and operator.hermitian and masses) or float(jnp.ptp(potential)) == 0:
+        return None
+    inverse_mass, shifts = total(masses), np.zeros(len(energies))
+    for j, energy in enumerate(np.asarray(energies)):
+        for axis, h in enumerate(grid.spacing):
+            first, last = (_face(states[j], axis, side) for side in (0, -1))
+            barrier = 0.5 * sum(_face(potential, axis, side) for side in (0, -1))
+            kappa = np.sqrt(2 * np.maximum(barrier - energy, LEAST_HEIGHT) / inverse_mass[axis])
+            squares = (
+                kappa * np.abs(0.5 * (first + last)) ** 2 + np.abs((first - last) / h) ** 2 / kappa
+            )
+            shifts[j] += float(np.sum(squares)) * inverse_mass[axis] * grid.volume / h
+    return shifts
+
+
 def _face(values: Any, axis: int, side: int) -> np.ndarray:
     """The outermost points on one side of the grid."""
     return np.asarray(values[(slice(None),) * axis + (side,)])

@@ -1,10 +1,12 @@
-"""The same box with another spacing."""
+"""The same box with another spacing, or with points elsewhere."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from zitter.bases.grid.basis import Grid
@@ -32,3 +34,30 @@ def in_same_box(grid: Grid, shape: Sequence[int]) -> Grid:
     return dataclasses.replace(
         grid, shape=tuple(shape), spacing=tuple(spacing), center=tuple(center)
     )
+
+
+def moved(grid: Grid, part: float) -> tuple[Grid, Callable[[Any], np.ndarray]]:
+    """The points `part` of a spacing further along each axis, between two walls one more of them,
+    and the way of a state there: by the plane waves or sines that pass through its points."""
+    edge = 0 if grid.boundary == "periodic" else 1
+    shape = tuple(n + edge for n in grid.shape)
+    steps = [(part - 0.5 * edge) * h for h in grid.spacing]
+    center = tuple(c + step for c, step in zip(grid.center, steps, strict=True))
+
+    def there(psi: Any) -> np.ndarray:
+        psi = np.asarray(psi)
+        for axis in range(psi.ndim):
+            psi = np.swapaxes(_between(np.swapaxes(psi, 0, axis), part, bool(edge)), 0, axis)
+        return psi
+
+    return dataclasses.replace(grid, shape=shape, center=center), there
+
+
+def _between(psi: np.ndarray, part: float, walls: bool) -> np.ndarray:
+    """ψ along the first axis, `part` of a spacing further; between walls it goes on as −ψ."""
+    if walls:
+        wall = np.zeros_like(psi[:1])
+        psi = np.concatenate([wall, psi, wall, -psi[::-1]])
+    phases = np.exp(2j * np.pi * np.fft.fftfreq(len(psi)) * part)
+    moved = np.fft.ifft(np.fft.fft(psi, axis=0) * phases.reshape(-1, *[1] * (psi.ndim - 1)), axis=0)
+    return moved[: len(psi) // 2] if walls else moved

@@ -195,14 +195,18 @@ class SphericalBasis(Basis):
         return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
-        """The last l counts where H couples channels; otherwise each l stands alone."""
+        """The last l counts where H couples channels; otherwise each l stands alone.
+
+        With one l alone nothing is coupled, and light may still be there: one more l tells.
+        """
         splines = other_splines.poorer(self.radial)
         found: dict[str, tuple[Basis, ...]] = {
             name: (SphericalBasis(radial, self.lmax, self.m),) for name, radial in splines.items()
         }
         lowest = 0 if self.m == "all" else abs(self.m)
-        if not isinstance(operator, RadialBlocks) and self.lmax > lowest:
-            found["lmax"] = (SphericalBasis(self.radial, self.lmax - 1, self.m),)
+        if not isinstance(operator, RadialBlocks):
+            other = self.lmax - 1 if self.lmax > lowest else self.lmax + 1
+            found["lmax"] = (SphericalBasis(self.radial, other, self.m),)
         return found
 
     def richer(self, name: str) -> Basis | None:

@@ -251,9 +251,16 @@ class SpinorBasis(Basis):
     # Stationary states. What works with this basis imports it, so it is imported when asked for.
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
-        splines = other_splines.poorer(self.radial)
         rest = self.kappa_max, self.mu_max, self.c, self.order
-        return {name: (SpinorBasis(radial, *rest),) for name, radial in splines.items()}
+        fewer = other_splines.poorer(self.radial)["splines"]
+        others = {"splines": [fewer, other_splines.nearer(self.radial)]}
+        smaller = other_splines.smaller_box(self.radial)
+        if smaller is not None:
+            others["rmax"] = [smaller]
+        return {
+            name: tuple(SpinorBasis(radial, *rest) for radial in radials)
+            for name, radials in others.items()
+        }
 
     def richer(self, name: str) -> Basis | None:
         if name == "splines":
