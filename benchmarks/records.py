@@ -115,7 +115,8 @@ def commit(*also: str) -> tuple[str, bool]:
 def counted(name: str, data: bool) -> bool:
     """Whether a file is a program, or of the package's `data`; results here are neither."""
     if data:
-        return name.startswith("src/zitter/") and not name.endswith((".py", ".pyc"))
+        own = name.startswith("src/zitter/") and "__pycache__" not in name
+        return own and not name.endswith(".py")
     return name.endswith(".py")
 
 

@@ -174,6 +174,12 @@ class TestRefusals:
         assert error.key == key
         assert part in error.message
 
+    def test_a_title_stands_before_what_a_run_says(self):
+        assert case(f'title = "{200 * "x"}"\n' + HEAD + EVOLVE).title == 200 * "x"
+        error = refused(f'title = "{201 * "x"}"\n' + HEAD + EVOLVE)
+        assert error.key == "title"
+        assert error.message == "must have at most 200 characters, but has 201"
+
     def test_sections(self):
         assert refused(HEAD).key == "evolve"
         assert refused(HEAD + EVOLVE + "[eigenstates]\n").key == "evolve"

@@ -202,6 +202,10 @@ def test_the_digest_of_a_commit_is_that_of_its_files():
     assert records.digest_of_commit(commit, data=True) == records.digest_of_files(data=True)
 
 
+def test_programs_that_were_compiled_here_are_no_data():
+    assert not records.counted("src/zitter/linalg/__pycache__/updates.py311.1.nbc", data=True)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("src/zitter/solve/course.py", "program"), ("benchmarks/sweep.py", "program"),

@@ -359,6 +359,45 @@ def test_the_own_estimate_of_a_method_counts_for_observables():
         assert abs(sol.observables[name][-1] - best.observables[name][-1]) < stated
 
 
+def test_a_pulse_that_ends_within_a_step_leaves_no_order_to_rely_on():
+    """Fourth order: 2/15 of the difference was stated where the error was five times as large."""
+    pulse = zt.SineSquared(amplitude=0.1, frequency=0.8, cycles=1)
+    grid = zt.Grid(100, 0.8)
+    model = zt.Model([zt.Kinetic(), zt.SoftCoulomb(), zt.LengthGauge(pulse)])
+    H = zt.discretize(model, grid)
+    psi = grid.normalize(jnp.asarray(np.exp(-(grid.points(0) ** 2) / 2)))
+    T = float(pulse.duration)
+
+    def run(end, steps, order=4):
+        method = zt.SplitOperator(order)
+        return zt.evolve(H, psi, (0.0, end), end / steps, method, step_check=True)
+
+    aligned, apart = run(1.5 * T, 48), run(1.25 * T, 26)
+    assert aligned.info["step_error_share"] == pytest.approx(2 / 15)
+    assert apart.info["step_error_share"] == pytest.approx(2.0)
+    exact = zt.evolve(H, psi, (0.0, 1.25 * T), T / 800, zt.SplitOperator(4)).final
+    true = float(grid.norm(jnp.asarray(apart.final) - jnp.asarray(exact)))
+    assert true < apart.info["step_error"] < 1e-2
+    assert run(1.25 * T, 26, 2).info["step_error_share"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "kinks"),
+    [
+        (zt.SineSquared(amplitude=1.0, frequency=1.0, cycles=2, start=3.0), [3.0, 3 + 4 * np.pi]),
+        (zt.Static(amplitude=1.0, ramp=2.0, start=1.0), [1.0, 3.0, np.inf, np.inf]),
+        (zt.Static(amplitude=1.0, ramp=2.0, duration=9.0), [0.0, 2.0, 7.0, 9.0]),
+        (
+            zt.Trapezoid(amplitude=1.0, frequency=np.pi, ramp_cycles=1, plateau_cycles=3),
+            [0.0, 2.0, 8.0, 10.0],
+        ),
+    ],
+)
+def test_where_fields_have_kinks(field, kinks):
+    np.testing.assert_allclose(field.kinks, kinks)
+    assert (field + field).kinks == 2 * field.kinks
+
+
 @pytest.mark.slow
 def test_observables_carry_the_error_of_the_step(tmp_path):
     """Richardson's estimate of each number against a converged run, in tables and files as well."""

@@ -252,6 +252,7 @@ def test_an_item_with_bad_input_fails_by_itself(case, tmp_path, capsys, monkeypa
     told = last_json(stdout)
     assert code == 1 and told["done"] == 1 and sentence in told["failed"]["1"]
     assert f"item 1 (model.terms.1.softening=-1) failed: {sentence}" in stderr
+    assert "error: 1 of 2 items failed, as " in stderr.splitlines()[-1]
     code, stdout, stderr = zitter(capsys, *arguments, "--out", tmp_path / "out")
     assert code == 1 and "1 items are there already" in stderr and sentence in stderr
     code, _, stderr = zitter(capsys, *arguments, "--out", tmp_path / "no", "--dry-run")

@@ -100,6 +100,11 @@ def settings() -> Settings:
     return _settings if _settings is not None else configure()
 
 
+def on_host() -> bool:
+    """Whether the device is the CPU, whose memory is that of the host."""
+    return settings().device.platform == "cpu"
+
+
 @contextlib.contextmanager
 def one_device() -> Iterator[None]:
     """The same settings without their mesh, for what is done item by item inside a larger whole."""
@@ -315,7 +320,7 @@ def unroll() -> int:
     A GPU pays for each turn (launches, and a copy of the carried state when the turn makes one new
     array from it); the CPU runs short bodies several times faster than long ones.
     """
-    return 1 if settings().device.platform == "cpu" else 8
+    return 1 if on_host() else 8
 
 
 def memory_limit(device: Any = None) -> int | None:

@@ -23,6 +23,7 @@ from zitter.linalg.base import Unsupported
 from zitter.results.base import Result
 
 SETTINGS = ("precision", "device", "mesh")  # keys of every file
+LONGEST_TITLE = 200  # characters: it stands before what a run says
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,3 +169,13 @@ def configure(document: Document, **chosen: Any) -> runtime.Settings:
     if "mesh" in table and not isinstance(table["mesh"], dict):
         raise checks.InputError("mesh", f"must be like {{ space = 4 }}, but is {table['mesh']!r}")
     return runtime.configure(**table)
+
+
+def title_of(table: dict[str, Any]) -> str:
+    """What a document says it is about."""
+    title = checks.instance("title", table.get("title", ""), str)
+    if len(title) > LONGEST_TITLE:
+        raise checks.InputError(
+            "title", f"must have at most {LONGEST_TITLE} characters, but has {len(title)}"
+        )
+    return title

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from zitter import checks, data_files, files, processes, qmc, runtime, same_run
 from zitter.cases import estimates, memory, schema
-from zitter.cases.base import SETTINGS, Case, Estimate, Job, located
+from zitter.cases.base import SETTINGS, Case, Estimate, Job, located, title_of
 from zitter.config.document import Document
 from zitter.config.objects import Builder, unknown
 from zitter.qmc.optimized import Optimized
@@ -75,7 +75,7 @@ class MonteCarlo(Case):
             raise checks.InputError(
                 "vmc", "must be given, or [dmc] or [optimize], but none of them is"
             )
-        title = checks.instance("title", table.get("title", ""), str)
+        title = title_of(table)
         return cls(document, title, psi, stages, runs)
 
     @classmethod

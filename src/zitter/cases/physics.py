@@ -10,7 +10,7 @@ from typing import Any
 from zitter import checks, runtime, same_run
 from zitter.bases.base import Basis
 from zitter.cases import memory, schema
-from zitter.cases.base import SETTINGS, Case, Estimate
+from zitter.cases.base import SETTINGS, Case, Estimate, title_of
 from zitter.config.document import Document
 from zitter.config.objects import Builder, is_one, unknown
 from zitter.fields import Field
@@ -118,7 +118,7 @@ def start(document: Document) -> Parts:
     }
     basis = _basis(builder, section(table, "basis"))
     model = builder.build("model", section(table, "model"), Model, default="Model")
-    title = checks.instance("title", table.get("title", ""), str)
+    title = title_of(table)
     return Parts(document, title, basis, model, fields, builder)
 
 

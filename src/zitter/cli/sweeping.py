@@ -194,7 +194,12 @@ def _run(request: Request, plan: Plan, parts: Any, refused: sweeps.Refused, befo
         # Of several processes those report that find nothing left to do for others.
         if processes.found() is None or result.done.size == result.done.sum() + len(result.failed):
             _report(request, store, result)
-        return 1 if failed else 0
+        if failed:
+            raise checks.RunError(
+                f"{len(failed)} of {len(plan.chosen)} items failed, as {request.out / 'log.txt'} "
+                "tells; the others are kept, and the same command tries these again."
+            )
+        return 0
 
 
 def _teller(request: Request) -> sweeps.Teller:

@@ -44,6 +44,11 @@ class Field(eqx.Module):
         """The time at which the field is over, delays included."""
 
     @property
+    def kinks(self) -> tuple[Any, ...]:
+        """Times at which the field or one of its derivatives jumps."""
+        return (self.duration,)
+
+    @property
     @abstractmethod
     def polarization(self) -> tuple[float, ...] | None:
         """Unit vector of the (major) axis; None: along the only axis of a 1D grid, else z."""

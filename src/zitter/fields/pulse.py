@@ -36,6 +36,10 @@ class CarrierPulse(Field):
         return self.carrier.start + self.length
 
     @property
+    def kinks(self) -> tuple[Any, ...]:
+        return self.carrier.start, self.duration
+
+    @property
     def polarization(self) -> tuple[float, ...] | None:
         return self.carrier.axis
 

@@ -57,6 +57,11 @@ class Static(LinearField):
     def duration(self) -> Any:
         return self.start + self.length
 
+    @property
+    def kinks(self) -> tuple[Any, ...]:
+        start, end = self.start, self.duration
+        return start, start + self.ramp, end - self.ramp, end
+
     def _potential(self, t: Array) -> Array:
         s = held(t - self.start, self.length)
         return -self.amplitude * (self._risen(s) - self._risen(s - (self.length - self.ramp)))

@@ -61,6 +61,10 @@ class FieldSum(Field):
         larger = jnp.maximum if checks.is_traced(ends) else np.maximum
         return reduce(larger, ends)
 
+    @property
+    def kinks(self) -> tuple[Any, ...]:
+        return tuple(kink for field in self.fields for kink in field.kinks)
+
     def scaled(self, factor: Any) -> FieldSum:
         return FieldSum([field.scaled(factor) for field in self.fields], self.factors)
 

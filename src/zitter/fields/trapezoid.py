@@ -57,6 +57,11 @@ class Trapezoid(CarrierPulse):
         self.smooth = checks.boolean("smooth", smooth)
         refuse_subcycle("plateau_cycles", self.length, self.carrier, allow_subcycle)
 
+    @property
+    def kinks(self) -> tuple[Any, ...]:
+        start, end = super().kinks
+        return start, start + self.ramp, end - self.ramp, end
+
     def _component(self, s: Array, lag: float) -> Array:
         rise = jnp.minimum(s / self.ramp, 1.0)
         fall = jnp.minimum((self.length - s) / self.ramp, 1.0)

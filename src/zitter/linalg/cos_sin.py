@@ -22,7 +22,7 @@ _PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
 @jax.custom_jvp
 def cos_sin(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(cos x, sin x) to rounding, for |x| < 10⁵ on CPUs."""
-    if x.dtype != jnp.float64 or runtime.settings().device.platform != "cpu":
+    if x.dtype != jnp.float64 or not runtime.on_host():
         return jnp.cos(x), jnp.sin(x)
     q = jnp.round(x * (2 / math.pi))
     for part in _PARTS:

@@ -82,4 +82,4 @@ class Groups(eqx.Module):
 
 def batches_here() -> int:
     """Into how many batches this device likes blocks of growing size to be put."""
-    return 4 if runtime.settings().device.platform == "cpu" else 1
+    return 4 if runtime.on_host() else 1

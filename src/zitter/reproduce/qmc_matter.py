@@ -98,7 +98,7 @@ def run(full: bool = False, out: Path | None = None, progress: bool = False) -> 
     started = time.perf_counter()
     share_memory()
     told = runtime.describe()
-    on_cpu = runtime.settings().device.platform == "cpu"
+    on_cpu = runtime.on_host()
     at_once = min(2 if on_cpu else len(PARTS), os.cpu_count() or 1)
     # What is timed runs alone; in the default size only shares of the time count.
     timed = ("bn",) if full else ()

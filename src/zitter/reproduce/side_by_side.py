@@ -47,7 +47,7 @@ def side_by_side(
     environment = dict(os.environ)
     if compiled := jax.config.values.get("jax_compilation_cache_dir"):
         environment["JAX_COMPILATION_CACHE_DIR"] = compiled
-    if runtime.settings().device.platform == "cpu":
+    if runtime.on_host():
         environment["JAX_PLATFORMS"] = "cpu"
         if not full and compiler_flags.known(COMPILE_SOON, environment):
             flags = compiler_flags.added(COMPILE_SOON, environment)

@@ -43,7 +43,8 @@ def memory_of_run(plan: Plan) -> int:
     psi = given_bytes(plan.H.basis, plan.dtype)  # who gives it keeps it
     buffers = program.capacity * program.record
     finding = [memory_of_solver(*_levels(plan, o)) or 0 for o in plan.observables if o.levels]
-    records = plan.recorded * program.record + _visited(plan)
+    # Records wait in the memory of the host.
+    records = plan.recorded * program.record + _visited(plan) if runtime.on_host() else 0
     least = program.memory - program.state - program.made - buffers
     beginning = plan.begun[1]
     looping = program.memory + psi + records
