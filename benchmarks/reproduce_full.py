@@ -23,7 +23,7 @@ def main() -> None:
     runtime.configure(precision="double")
     report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
-    projected = [row for row in report["rows"] if row["source"].startswith("projected")]
+    projected = [row for row in report["rows"] if "projected" in row["source"]]
     measured = [row for row in report["rows"] if row not in projected]
     packages = present("jax-triton", "cupy-cuda13x")
     result = record(options.name, question, measured, *packages, projected=projected)

@@ -43,7 +43,7 @@ FIELDS = {
     "projected": list,
 }
 # Made before there was a form; they go as they are made anew.
-OLDER = {"matter_peers_cpu", "matter_seeds_c_cpu"}
+OLDER: set[str] = set()
 # What the rules now refuse, but those did not under which these were made.
 TO_BE_MADE_ANEW: set[str] = {"hydrogen_laser_full_h200"}
 # Times of one long run beside what a record is about; also all keys that begin with `once_`.
@@ -92,7 +92,7 @@ def problems(found: dict[str, Any]) -> list[str]:
         times -= {key for name, key in SINGLE if name == found["name"]}
         said += [f"{key} is a time without a spread" for key in sorted(times)]
     sources = [str(row.get("source", "")) for row in found["measured"]]
-    if any(source.startswith("projected") for source in sources):
+    if any("projected" in source for source in sources):
         said.append("what is projected must stand apart from what was measured")
     absent = [name for name, version in found["versions"].items() if version == "absent"]
     said += [f"{name} has no version" for name in absent]

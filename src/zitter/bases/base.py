@@ -339,7 +339,8 @@ class Basis(eqx.Module):
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """Bases that are poorer in one respect each, by its name: what the levels of H change by on
-        them tells their errors. What cannot be poorer is richer, so that nothing is left out."""
+        them tells their errors. What cannot be poorer is richer, so that nothing is left out, and
+        what converges by a factor with each function may be."""
         raise Refused(self, "another basis to compare with")
 
     def richer(self, name: str) -> Basis | None:

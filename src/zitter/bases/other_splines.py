@@ -6,6 +6,8 @@ coarse for a nucleus, are far from where errors fall with each one more: there m
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from zitter.bases.bsplines import ExteriorScaling, RadialBSplines
@@ -16,6 +18,7 @@ KEPT_LINES = 0.5
 FEWEST = 3  # intervals
 HALVED = 3  # more times the first of the richer intervals is, so that a nucleus is resolved soon
 BOX = 0.9  # of rmax
+LARGER = 1.25  # the same
 
 
 def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
@@ -38,6 +41,14 @@ def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
         turned = ExteriorScaling(radial.scaling.radius, KEPT * radial.scaling.angle)
         found["angle"] = _rebuilt(radial, breaks, turned)
     return found
+
+
+def larger_box(radial: RadialBSplines) -> RadialBSplines:
+    """By a quarter or more, in steps of the last interval: what levels owe to the wall goes."""
+    breaks = np.unique(radial.knots)
+    last = breaks[-1] - breaks[-2]
+    more = math.ceil((LARGER - 1) * radial.rmax / last)
+    return _rebuilt(radial, np.concatenate([breaks, radial.rmax + last * np.arange(1, more + 1)]))
 
 
 def smaller_box(radial: RadialBSplines) -> RadialBSplines | None:

@@ -53,7 +53,7 @@ def recorded() -> tuple[Curves, str]:
             curves.setdefault(name, []).append((row["l"], row["seconds_per_10_cycles"]))
     curves = {name: sorted(points) for name, points in curves.items()}
     kind = record["device"]["kind"]
-    return curves, f"{kind}, projected from a part of the pulse, record of {record['date']}"
+    return curves, f"projected from a part of the pulse, {kind}, record of {record['date']}"
 
 
 def rows(here: Curves) -> list[Row]:

@@ -29,6 +29,9 @@ BOX_MARGIN = 1.5  # the slope at a wall is known from the first point before it
 # A change of spacing says less than the error on grids too coarse for any power law, and where the
 # potential has a kink: of |x| the error is 1.3 times what it says.
 BASIS_MARGIN = 1.5
+# Of the largest change of all levels. Differences may miss a level upwards or downwards; functions
+# that are fewer miss all of them upwards, each by its own amount.
+BY_CHANCE_ON_GRIDS, BY_CHANCE = 1 / 2, 1 / 20
 DECAYING_MARGIN = 4 / 3  # on top: energies of decaying states obey no minimum principle
 # Of an energy: where a poorer basis changes more, errors need not fall with each function yet.
 UNSURE = 1e-2
@@ -81,6 +84,7 @@ def compared(
         solver = Direct(near=eig.info["near"])
     by: dict[str, np.ndarray] = {}
     coarse = energies
+    least = BY_CHANCE if H.basis.lattice is None else BY_CHANCE_ON_GRIDS
 
     def on(other: Hamiltonian) -> np.ndarray:
         return _matched(energies, np.asarray(find(other, n, solver).energies))
@@ -90,18 +94,18 @@ def compared(
         for name, other in _others(H):
             coarse = on(other)
             change = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
-            by[name] = np.maximum(by.get(name, 0.0), _stated(change))
+            by[name] = np.maximum(by.get(name, 0.0), _stated(change, least))
         missed = between.changes(H, eig)
         if missed is not None:
-            by["spacing"] = np.maximum(by.get("spacing", 0.0), _stated(missed))
+            by["spacing"] = np.maximum(by.get("spacing", 0.0), _stated(missed, least))
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
-                by[name] = np.maximum(error, _stated(_gained(H, name, energies, on)))
+                by[name] = np.maximum(error, _stated(_gained(H, name, energies, on), least))
         if np.iscomplexobj(energies):
             by = {name: DECAYING_MARGIN * error for name, error in by.items()}
         edges = jumps.shifts(H, eig.states)
         if edges is not None:
-            by["jumps"] = _stated(edges)
+            by["jumps"] = _stated(edges, least)
     info: dict[str, Any] = eig.info
     return EnergyErrors(
         np.asarray(info.get("error_bounds", eig.residuals)),
@@ -112,9 +116,10 @@ def compared(
     )
 
 
-def _stated(change: np.ndarray) -> np.ndarray:
-    """With a margin; the change of one level may vanish by chance."""
-    return BASIS_MARGIN * np.maximum(change, 0.5 * change.max())
+def _stated(change: np.ndarray, least: float) -> np.ndarray:
+    """With a margin, and at `least` this part of the largest: that of one level may vanish by
+    chance."""
+    return BASIS_MARGIN * np.maximum(change, least * change.max())
 
 
 def _scale(energies: np.ndarray) -> np.ndarray:

@@ -285,11 +285,9 @@ class ProlateSpheroidal(Basis):
     # Stationary states.
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
-        nodes = sizes.other_counts(self.nodes, sizes.LEAST)
-        eta = sizes.other_counts(self.eta, sizes.LEAST + abs(self.m))
         found: dict[str, tuple[Basis, ...]] = {
-            "nodes": tuple(self._with(nodes=count) for count in nodes),
-            "eta": tuple(self._with(eta=count) for count in eta),
+            "nodes": (self._with(nodes=sizes.other_count(self.nodes, sizes.MOST_NODES)),),
+            "eta": (self._with(eta=sizes.other_count(self.eta, sizes.MOST_ETA)),),
         }
         if self.scaling is not None:
             turned = ExteriorScaling(self.scaling.radius, 0.8 * self.scaling.angle)

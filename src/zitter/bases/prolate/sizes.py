@@ -20,7 +20,7 @@ from zitter.keywords import caller
 
 NODES = 12  # in each element
 LEAST, MOST_NODES = 4, 40  # nodes in each element; of η the least for m = 0
-MORE = 4  # of either, where fewer say nothing
+MORE = 4  # of either, to compare with: with two an error that happens to be small tells too little
 REACH = 80.0  # bohr of the box beyond the nuclei
 FARTHEST = 1e5  # bohr: elements of a few bohr each would be too many
 LONGEST = 8.0  # bohr of an element: with 12 nodes waves of up to 3 a.u. of momentum
@@ -34,11 +34,9 @@ def default_eta(R: float, m: int) -> int:
     return math.ceil(10 + 1.2 * R - 1e-9) + max(abs(m) - 2, 0)
 
 
-def other_counts(count: int, least: int) -> tuple[int, ...]:
-    """To compare with: two less; where so few cannot be, what can, and two more."""
-    if count - 2 >= least:
-        return (count - 2,)
-    return (*range(least, count), count + 2)
+def other_count(count: int, most: int) -> int:
+    """To compare with: more, as errors fall by a factor with each; where they cannot be, less."""
+    return count + MORE if count + MORE <= most else count - MORE
 
 
 def default_elements(R: float, reach: float, turn: float | None) -> tuple[float, ...]:

@@ -253,10 +253,10 @@ class SpinorBasis(Basis):
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         rest = self.kappa_max, self.mu_max, self.c, self.order
         fewer = other_splines.poorer(self.radial)["splines"]
-        others = {"splines": [fewer, other_splines.nearer(self.radial)]}
-        smaller = other_splines.smaller_box(self.radial)
-        if smaller is not None:
-            others["rmax"] = [smaller]
+        others = {
+            "splines": [fewer, other_splines.nearer(self.radial)],
+            "rmax": [other_splines.larger_box(self.radial)],
+        }
         return {
             name: tuple(SpinorBasis(radial, *rest) for radial in radials)
             for name, radials in others.items()
