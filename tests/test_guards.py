@@ -93,6 +93,15 @@ def test_items_whose_method_gives_up_are_known_on_the_way():
     assert re.match(r"BiCGSTAB did not reach .* at t = 0.* take dt = .* converges", str(broken))
 
 
+@pytest.mark.filterwarnings("error")
+def test_of_a_vanishing_state_nothing_can_be_lost():
+    """A traced run cannot refuse it; the other points of the scan stay."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(32, 0.4))
+    psi = H.basis.normalize(jnp.exp(-0.5 * jnp.asarray(H.basis.points(0)) ** 2))
+    end = lambda a: H.basis.norm(zt.evolve(H, a * psi, (0, 0.1), 0.05, zt.Taylor(8)).final)  # noqa: E731
+    np.testing.assert_allclose(zt.scan(end, a=[0.0, 1.0]), [0.0, 1.0], atol=1e-6)
+
+
 def test_a_scan_tells_of_points_that_lost_their_norm():
     """In the words that end a run alone; of those that lost little in the words that warn of it.
     Two points at a time: they are numbered through."""

@@ -354,3 +354,12 @@ def test_errors_of_a_function_that_was_given_stay_its_own(H):
 
     with pytest.raises(TypeError, match="my own"):
         zt.scan(run, x=[1.0])
+
+    class Own(zt.Taylor):
+        def prepare(self, H, t, dt):
+            raise ValueError("my own")
+
+    psi = np.eye(1, H.basis.size)[0].reshape(H.basis.shape)
+    for more in ({"observables": []}, {"save_states": np.False_}):
+        with pytest.raises(ValueError, match="my own"):
+            zt.evolve(H, psi, (0.0, 1.0), 0.1, Own(4), **more)

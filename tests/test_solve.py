@@ -379,6 +379,7 @@ def test_a_pulse_that_ends_within_a_step_leaves_no_order_to_rely_on():
     true = float(grid.norm(jnp.asarray(apart.final) - jnp.asarray(exact)))
     assert true < apart.info["step_error"] < 1e-2
     assert run(1.25 * T, 26, 2).info["step_error_share"] == pytest.approx(2 / 3)
+    assert run(0.625 * T, 14).info["step_error_share"] == pytest.approx(2 / 15)  # ends before it
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return _is_number(value, kind)
     if kind is int:
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if kind is bool:
+        return isinstance(value, bool | np.bool_)
     if kind is Any:  # by right an array, where nothing is said
         return value is not None and not isinstance(value, str) and np.size(_array(value)) > 0
     if kind in (Sequence, tuple, np.ndarray):
@@ -93,12 +95,18 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _is_list(value: Any, inner: tuple[Any, ...]) -> bool:
-    """One that holds something; of objects all must fit, and of a tuple the length is known."""
-    if isinstance(value, str | Mapping) or np.ndim(_array(value)) == 0 or len(value) == 0:
+    """Of objects all must fit, and there may be none; of a tuple the length is known."""
+    if isinstance(value, str | Mapping) or np.ndim(_array(value)) == 0:
         return False
+    if len(value) == 0:
+        return _of_objects(inner)
     if len(inner) == 1:
         return all(_fits(item, inner[0]) for item in value)
     return not inner or inner[-1] is Ellipsis or len(value) == len(inner)
+
+
+def _of_objects(inner: tuple[Any, ...]) -> bool:
+    return bool(inner) and isinstance(inner[0], type) and inner[0] not in (float, int)
 
 
 def _in_words(hint: Any) -> str:
@@ -108,6 +116,5 @@ def _in_words(hint: Any) -> str:
     if kind is typing.Literal:
         return " or ".join(map(repr, inner))
     if kind in (Sequence, tuple, np.ndarray):
-        objects = inner and isinstance(inner[0], type) and inner[0] not in (float, int)
-        return f"a list of {inner[0].__name__}s" if objects else "a list of numbers"
+        return f"a list of {inner[0].__name__}s" if _of_objects(inner) else "a list of numbers"
     return _WORDS.get(kind) or checks.in_words(kind)

@@ -82,7 +82,7 @@ def scan(run: Callable[..., Any], batch: int | None = None, **values: Values) ->
         told += [(first, one) for one in found]
     edges.warn_of_worst([one for _, one in told if isinstance(one[0], edges.Edge)])
     endings = [(first, one) for first, one in told if isinstance(one[0], guards.Ending)]
-    guards.warn_of_endings(endings, _labels(values, count))
+    guards.warn_of_endings(endings, count, lambda i: _label(values, i))
     if len(parts) == 1:
         return parts[0]
     return jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)
@@ -94,15 +94,12 @@ def _together(run: Callable[..., Any], points: dict[str, jax.Array]) -> Any:
     return jax.tree.map(lambda column: column if len(column) == count else column[:count], results)
 
 
-def _labels(values: dict[str, Values], count: int) -> list[str]:
-    """What each point is called in a warning."""
+def _label(values: dict[str, Values], i: int) -> str:
+    """What a point is called in a warning."""
     if checks.is_traced(list(values.values())):
-        return [str(i) for i in range(count)]
+        return str(i)
     text = lambda x: x if isinstance(x, str) else f"{x:g}"  # noqa: E731
-    return [
-        f"{i}: " + ", ".join(f"{name}={text(given[i])}" for name, given in values.items())
-        for i in range(count)
-    ]
+    return f"{i}: " + ", ".join(f"{name}={text(given[i])}" for name, given in values.items())
 
 
 def _numbers(name: str, given: Values) -> jax.Array:

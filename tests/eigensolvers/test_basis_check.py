@@ -199,6 +199,18 @@ def test_dirac_levels():
     assert true < eig.info["energy_errors"][0] < 1e-2
 
 
+@pytest.mark.parametrize("order", ["spectral", 4])
+def test_free_particles_on_a_ring_are_resolved(order):
+    """Their least kinetic energy is zero, or rounding below it."""
+    grid = zt.Grid(64, 0.3, boundary="periodic")
+    model = zt.Model([zt.Kinetic(order=order), zt.Potential(expression="5 + 0*x")])
+    eig = zt.eigenstates(zt.discretize(model, grid), 3, basis_check=True)
+    assert eig.info["basis_check"] == "spacing"
+    k = 2 * np.pi / (64 * 0.3)
+    true = np.abs(eig.energies - 5 - 0.5 * k**2 * np.array([0, 1, 1]))
+    assert np.all(true <= np.array(eig.info["energy_errors"]) + 1e-12)
+
+
 def test_spinors_are_compared_with_finer_ones_at_the_nucleus_and_in_a_larger_box():
     basis = zt.SpinorBasis(zt.RadialBSplines(24, 7, 16.0, "graded", first=0.1), 1, 0.5)
     H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), basis)

@@ -6,6 +6,7 @@ Every run looks, asked or not; only what would change a yield becomes a warning.
 from __future__ import annotations
 
 import abc
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -153,7 +154,8 @@ def warn_of_worst(told: Sequence[traced.Told]) -> None:
     for edge, rows in told:
         for population, limit in rows.reshape(-1, 2).tolist():
             before = worst.get(edge.name, (0.0, 1.0, edge))
-            if population / limit >= before[0] / before[1]:
+            # A run without numbers has no edges either; that is told by itself.
+            if math.isfinite(population) and population / limit >= before[0] / before[1]:
                 worst[edge.name] = population, limit, edge
     for population, limit, edge in worst.values():
         edge.warn(population, limit)

@@ -18,7 +18,7 @@ KEPT_LINES = 0.5
 FEWEST = 3  # intervals
 HALVED = 3  # more times the first of the richer intervals is, so that a nucleus is resolved soon
 BOX = 0.9  # of rmax
-LARGER = 1.25  # the same
+LARGER = 1.25  # times rmax
 
 
 def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:

@@ -126,7 +126,10 @@ def _submitted(
         return status
     with locks.shared(request.out, "--out", lambda: None):
         sweeps.put_down(*_apart(refused), store, _teller(request))
-    return 1
+    raise checks.RunError(
+        f"{len(refused)} of {len(refused) + len(indices)} items failed before they began, as "
+        f"{request.out / 'log.txt'} tells; the others were submitted."
+    )
 
 
 def _planned(request: Request) -> Plan:
@@ -157,7 +160,8 @@ def _spread(request: Request, arguments: list[str]) -> int:
     with stoppable():
         plan, store = _planned(request), sweeps.Store(request.out)
         with locks.shared(request.out, "--out", store.clear_killed):
-            _report(request, store, _added_up(plan, store, started))
+            result = _added_up(plan, store, started)
+            _report(request, store, result)
     lost = [index for index, code in enumerate(codes) if code not in (0, 1)]
     if lost:
         how = launching.how_ended(codes[lost[0]])
@@ -165,7 +169,9 @@ def _spread(request: Request, arguments: list[str]) -> int:
             f"process {lost[0]} of {count} {how}. What is done is kept; the same command fills "
             "the gaps."
         )
-    return max(codes)
+    if max(codes):
+        raise _some_failed(len(result.failed), len(plan.chosen), request.out)
+    return 0
 
 
 def _added_up(plan: Plan, store: sweeps.Store, started: float) -> Sweep:
@@ -194,12 +200,16 @@ def _run(request: Request, plan: Plan, parts: Any, refused: sweeps.Refused, befo
         # Of several processes those report that find nothing left to do for others.
         if processes.found() is None or result.done.size == result.done.sum() + len(result.failed):
             _report(request, store, result)
-        if failed:
-            raise checks.RunError(
-                f"{len(failed)} of {len(plan.chosen)} items failed, as {request.out / 'log.txt'} "
-                "tells; the others are kept, and the same command tries these again."
-            )
-        return 0
+        if failed and processes.found() is None:  # each of several knows its own share only
+            raise _some_failed(len(failed), len(plan.chosen), request.out)
+        return 1 if failed else 0
+
+
+def _some_failed(count: int, of: int, out: Path) -> checks.RunError:
+    return checks.RunError(
+        f"{count} of {of} items failed, as {out / 'log.txt'} tells; the others are kept, and the "
+        "same command tries these again."
+    )
 
 
 def _teller(request: Request) -> sweeps.Teller:

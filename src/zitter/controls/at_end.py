@@ -20,7 +20,7 @@ from zitter.observables.base import ready
 from zitter.propagators import Propagator
 from zitter.propagators.recommended import recommended
 from zitter.results import STEP_MARGIN, Solution
-from zitter.solve import eigenstates, evolve
+from zitter.solve import eigenstates, evolve, kinks
 from zitter.terms import Model, discretize
 
 ONE_RECORD = 10**9  # steps between records: nothing is wanted but the end
@@ -76,7 +76,9 @@ class AtEnd:
         """What the number is off by the step: by a run with twice the step, with a margin."""
         H = self._hamiltonian(pulse)
         method = self.propagator or recommended(H)
-        order = method.convergence_order(H)
+        end = self._end(pulse)
+        steps = tuple(end / max(1, round(end / dt)) for dt in (2 * self.dt, self.dt))
+        order = kinks.reliable_order(method.convergence_order(H), H, 0.0, end, steps)
         change = float(self._worth(pulse, 2 * self.dt)) - float(self._worth(pulse, self.dt))
         return STEP_MARGIN * abs(change) / (2**order - 1)
 

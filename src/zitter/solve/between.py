@@ -26,12 +26,15 @@ from zitter.results import Eigenstates
 from zitter.terms import Kinetic, Model, Term, discretize
 
 PARTS = (1 / 4, 1 / 2, 3 / 4)  # of a spacing
+MIDDLE = (1 / 2,)  # of the spacings of large grids, where each part takes seconds
+LARGE = 200_000  # points
 UNRESOLVED = 1 / 2  # of the kinetic energy: V is another one between the points
+ROUNDING = 1e-12  # of energies and V
 
 
 def changes(H: Hamiltonian, eig: Eigenstates) -> np.ndarray | None:
     """|⟨ψ|H|ψ⟩ − E| of each state; None where V is integrated, or H not Hermitian."""
-    moved = [H.basis.moved(part) for part in PARTS]
+    moved = [H.basis.moved(part) for part in (PARTS if H.basis.size < LARGE else MIDDLE)]
     if None in moved or not H.operator.hermitian:
         return None
     energies = np.asarray(eig.energies)
@@ -39,19 +42,21 @@ def changes(H: Hamiltonian, eig: Eigenstates) -> np.ndarray | None:
     kinetic = np.array([_kinetic_change(H, psi) for psi in eig.states])
     means = np.array([_mean(at_points, psi) for psi in eig.states])
     potentials = [np.zeros(len(energies))]  # f = 0
+    rounding = ROUNDING * (np.abs(energies).max() + np.abs(at_points).max())
     for basis, there in (pair for pair in moved if pair is not None):
         try:
             potential = _potential(H, basis)
         except checks.InputError:  # a pole between the points, seen from both sides of it
             continue
         potentials.append([_mean(potential, there(psi)) for psi in eig.states] - means)
-        _require_resolved(potentials[-1], energies - means)
+        _require_resolved(potentials[-1], energies - means, rounding)
     return np.abs(kinetic + np.mean(potentials, axis=0))
 
 
-def _require_resolved(change: np.ndarray, kinetic: np.ndarray) -> None:
-    worst = int(np.argmax(np.abs(change) - UNRESOLVED * kinetic))
-    if abs(change[worst]) > UNRESOLVED * kinetic[worst]:
+def _require_resolved(change: np.ndarray, kinetic: np.ndarray, rounding: float) -> None:
+    excess = np.abs(change) - UNRESOLVED * np.maximum(kinetic, 0.0) - rounding
+    worst = int(np.argmax(excess))
+    if excess[worst] > 0:
         raise checks.RunError(
             "the spacing does not resolve the potential, and the energies may be wrong by any "
             f"amount: between the points that of state {worst} would change by "

@@ -312,11 +312,9 @@ class Plan:
         margin, of ψ and of what was measured on it in the end (`step_error`)."""
         assert self.checked_with is not None
         steps = twice.info["dt"], solution.info["dt"]
+        span = float(self.times[0]), float(self.times[-1])
         order = self.checked_with.convergence_order(self.H)
-        # A pulse that ends within a step costs a part of dt³ there that depends on where, in both
-        # runs: from their difference nobody can tell more than its size.
-        if order > 2 and any(kinks.within_a_step(self.H, self.context.start, dt) for dt in steps):
-            order = 1
+        order = kinks.reliable_order(order, self.H, *span, steps)
         share = STEP_MARGIN / ((steps[0] / steps[1]) ** order - 1)
         basis, pair = self.context.H.basis, (twice.final, solution.final)
         distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))

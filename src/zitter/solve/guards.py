@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -156,6 +156,8 @@ class Ending:
         if math.isfinite(failed_at) or math.isnan(failed_at):
             sentence = f"the steps did not converge at t = {failed_at:.6g}: take a smaller dt"
             return 0, -failed_at, sentence
+        if before == 0:  # of nothing no part is lost; a run alone is refused
+            return None
         lost = abs(self.account.lost(*norms) or 0.0) if math.isfinite(after) else math.inf
         problem = self.account.problem(self.t, *norms)
         if problem is not None:
@@ -172,16 +174,18 @@ def report(H: Hamiltonian, t: float, before: Any, vitals: dict[str, Any]) -> Non
     traced.tell(ending, before, vitals["norm"], absorbed, vitals["failed_at"])
 
 
-def warn_of_endings(told: Sequence[tuple[int, traced.Told]], labels: Sequence[str]) -> None:
-    """Of each kind of what is wrong once, with the worst of all points of a scan and the numbers of
-    all that have it. `told` comes with the number of its first point; those that fill up a mesh
-    have none."""
+def warn_of_endings(
+    told: Sequence[tuple[int, traced.Told]], count: int, label: Callable[[int], str]
+) -> None:
+    """Of each kind of what is wrong once, with the worst of all `count` points of a scan and the
+    numbers of all that have it. `told` comes with the number of its first point; those that fill up
+    a mesh have none."""
     kinds: dict[int, list[tuple[float, str, int | None]]] = {}
     for first, (ending, rows) in told:
         numbered = rows.ndim == 2  # a `vmap` inside a point has axes of its own
         for i, row in enumerate(rows.reshape(-1, 4).tolist()):
             found = ending.judged(row)
-            if found is not None and not (numbered and first + i >= len(labels)):
+            if found is not None and not (numbered and first + i >= count):
                 kind, size, sentence = found
                 kinds.setdefault(kind, []).append((size, sentence, first + i if numbered else None))
     for found in kinds.values():
@@ -190,11 +194,11 @@ def warn_of_endings(told: Sequence[tuple[int, traced.Told]], labels: Sequence[st
         if worst is None:
             whose = f"{len(found)} runs of the scan"
         elif len(points) == 1:
-            whose = f"item {labels[worst]}"
+            whose = f"item {label(worst)}"
         else:
             named = ", ".join(map(str, points[:MOST_NAMED]))
             more = f" and {len(points) - MOST_NAMED} more" if len(points) > MOST_NAMED else ""
-            whose = f"item {labels[worst]}; the worst of items {named}{more}"
+            whose = f"item {label(worst)}; the worst of items {named}{more}"
         warnings.warn(f"{sentence} ({whose})", AccuracyWarning, stacklevel=caller())
 
 

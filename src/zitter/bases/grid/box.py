@@ -53,9 +53,11 @@ def image_errors(grid: Grid, operator: Operator, energies: Any, states: Any) -> 
 
     there, down or up.
     """
+    if not (grid.periodic and operator.hermitian):
+        return None
     masses = answers(operator, lambda part: part.inverse_masses(grid.spacing))
     potential = diagonal_of(operator)
-    if not (grid.periodic and operator.hermitian and masses) or float(jnp.ptp(potential)) == 0:
+    if not masses or float(jnp.ptp(potential)) == 0:
         return None
     inverse_mass, shifts = total(masses), np.zeros(len(energies))
     for j, energy in enumerate(np.asarray(energies)):

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 
 COARSER = (1.15, 4 / 3)  # the spacings that levels are compared with
+LARGE = 200_000  # points that the device transforms sooner than NumPy
 
 
 def scaled_grid(grid: Grid, factor: float) -> Grid:
@@ -36,7 +38,7 @@ def in_same_box(grid: Grid, shape: Sequence[int]) -> Grid:
     )
 
 
-def moved(grid: Grid, part: float) -> tuple[Grid, Callable[[Any], np.ndarray]]:
+def moved(grid: Grid, part: float) -> tuple[Grid, Callable[[Any], Any]]:
     """The points `part` of a spacing further along each axis, between two walls one more of them,
     and the way of a state there: by the plane waves or sines that pass through its points."""
     edge = 0 if grid.boundary == "periodic" else 1
@@ -44,20 +46,23 @@ def moved(grid: Grid, part: float) -> tuple[Grid, Callable[[Any], np.ndarray]]:
     steps = [(part - 0.5 * edge) * h for h in grid.spacing]
     center = tuple(c + step for c, step in zip(grid.center, steps, strict=True))
 
-    def there(psi: Any) -> np.ndarray:
-        psi = np.asarray(psi)
+    def there(psi: Any) -> Any:
+        # What is small would take longer to compile than to transform.
+        xp: Any = np if grid.size < LARGE else jnp
+        psi = xp.asarray(psi)
         for axis in range(psi.ndim):
-            psi = np.swapaxes(_between(np.swapaxes(psi, 0, axis), part, bool(edge)), 0, axis)
+            psi = xp.swapaxes(_between(xp, xp.swapaxes(psi, 0, axis), part, bool(edge)), 0, axis)
         return psi
 
     return dataclasses.replace(grid, shape=shape, center=center), there
 
 
-def _between(psi: np.ndarray, part: float, walls: bool) -> np.ndarray:
+def _between(xp: Any, psi: Any, part: float, walls: bool) -> Any:
     """ψ along the first axis, `part` of a spacing further; between walls it goes on as −ψ."""
     if walls:
-        wall = np.zeros_like(psi[:1])
-        psi = np.concatenate([wall, psi, wall, -psi[::-1]])
+        wall = xp.zeros_like(psi[:1])
+        psi = xp.concatenate([wall, psi, wall, -psi[::-1]])
     phases = np.exp(2j * np.pi * np.fft.fftfreq(len(psi)) * part)
-    moved = np.fft.ifft(np.fft.fft(psi, axis=0) * phases.reshape(-1, *[1] * (psi.ndim - 1)), axis=0)
+    phases = xp.asarray(phases.reshape(-1, *[1] * (psi.ndim - 1)))
+    moved = xp.fft.ifft(xp.fft.fft(psi, axis=0) * phases, axis=0)
     return moved[: len(psi) // 2] if walls else moved

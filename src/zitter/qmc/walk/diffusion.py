@@ -29,6 +29,7 @@ from zitter.qmc.estimators import Estimator, Prepared
 from zitter.qmc.runs import Run
 from zitter.qmc.samples import Samples
 from zitter.qmc.spread import exact_sum, exact_sums
+from zitter.qmc.statistics import group_count
 from zitter.qmc.walk import pace, variational
 from zitter.qmc.walk.branching import comb
 from zitter.qmc.walk.guards import STUCK, Counts, no_counts, notes
@@ -103,7 +104,8 @@ def dmc(
     )  # fmt: skip
     if equilibration is None:
         equilibration = usual_equilibration(psi, timestep, steps)
-    about = ("dmc", timestep, steps, equilibration)
+    # Records are sums over groups: those of other groups cannot be gone on with.
+    about = ("dmc", timestep, steps, equilibration, group_count(run.walkers, relatives=True))
     nonlocal_name = type(localization).__name__ if is_nonlocal(psi) else None
     about += (nonlocal_name,) if nonlocal_name else ()
 
