@@ -42,8 +42,6 @@ FIELDS = {
     "measured": list,
     "projected": list,
 }
-# Made before there was a form; they go as they are made anew.
-OLDER: set[str] = set()
 # What the rules now refuse, but those did not under which these were made.
 TO_BE_MADE_ANEW: set[str] = {"hydrogen_laser_full_h200"}
 # Times of one long run beside what a record is about; also all keys that begin with `once_`.
@@ -105,17 +103,13 @@ def loaded(file: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_records_have_the_form(file):
-    found = loaded(file)
-    if file.stem in OLDER:
-        assert "schema" not in found, "made anew: take it off the list of older ones"
-        return
     if file.stem not in TO_BE_MADE_ANEW:
-        assert problems(found) == []
+        assert problems(loaded(file)) == []
 
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_records_come_from_the_source_they_name(file):
-    if file.stem in OLDER | TO_BE_MADE_ANEW:
+    if file.stem in TO_BE_MADE_ANEW:
         return
     found = loaded(file)
     shallow = git("rev-parse", "--is-shallow-repository")
@@ -138,9 +132,8 @@ def git(*words: str) -> str | None:
         return None
 
 
-def test_the_lists_of_older_ones_hold_no_others():
-    assert {file.stem for file in RESULTS} >= OLDER | TO_BE_MADE_ANEW
-    assert OLDER.isdisjoint(TO_BE_MADE_ANEW)
+def test_what_is_to_be_made_anew_is_there():
+    assert {file.stem for file in RESULTS} >= TO_BE_MADE_ANEW
 
 
 def test_the_form_is_what_the_programs_write(tmp_path):
