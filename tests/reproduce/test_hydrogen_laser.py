@@ -122,7 +122,7 @@ def test_curves_of_a_record(tmp_path, monkeypatch):
     monkeypatch.setattr(propagator_costs, "RECORD", tmp_path / "record.json")
     assert propagator_costs.recorded() == (
         {"RK4": [(6, 0.5), (21, 1.5)]},
-        "card, projected from a part of the pulse, record of 2026-01-02",
+        "projected from a part of the pulse, card, record of 2026-01-02",
     )
     rows = propagator_costs.rows({"RK4": [(3, 2.0)]})
     assert [row.value for row in rows] == [2.0, 0.5, 1.5]
@@ -141,7 +141,7 @@ def test_the_record_is_the_one_of_the_benchmark():
     record = json.loads(whole.read_text())
     assert record["name"] == "atoms_gpu"
     curves, source = propagator_costs.recorded()
-    assert set(curves) == set(paper.METHODS) and source.startswith("NVIDIA H200")
+    assert set(curves) == set(paper.METHODS) and source.startswith("projected from a part of the pulse, NVIDIA H200")
     for points in curves.values():
         l, seconds = np.transpose(points)
         # The paper's Figure 4: linear in l. The cost per l does not rise up to 100, and falls at
