@@ -141,7 +141,9 @@ def test_the_record_is_the_one_of_the_benchmark():
     record = json.loads(whole.read_text())
     assert record["name"] == "atoms_gpu"
     curves, source = propagator_costs.recorded()
-    assert set(curves) == set(paper.METHODS) and source.startswith("projected from a part of the pulse, NVIDIA H200")
+    assert set(curves) == set(paper.METHODS) and source.startswith(
+        "projected from a part of the pulse, NVIDIA H200"
+    )
     for points in curves.values():
         l, seconds = np.transpose(points)
         # The paper's Figure 4: linear in l. The cost per l does not rise up to 100, and falls at
