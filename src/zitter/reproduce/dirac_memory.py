@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from zitter.bases import RadialBSplines, SpinorBasis, angular
-from zitter.bases.spinor.light import WORKSPACE, SpinorLight, points
+from zitter.bases.spinor.light import SpinorLight, points, workspace
 from zitter.reproduce.report import Row
 
 
@@ -47,7 +47,7 @@ def stored_bytes(basis: SpinorBasis, lmax: int, stages: int = 3) -> int:
     states = 16 * basis.size * (9 * stages + 2)
     r, x = points(basis, lmax)
     # Four complex components at (r, θ) for each of the 2κ_max + 1 values of m, in portions.
-    work = min(WORKSPACE, 4 * 16 * (2 * basis.kappa_max + 1) * len(x) * r.size)
+    work = min(workspace(), 4 * 16 * (2 * basis.kappa_max + 1) * len(x) * r.size)
     return tables + levels + states + work
 
 

@@ -219,8 +219,9 @@ def _layout_within(basis: SpinorBasis, most_bytes: int) -> _Layout:
     degree, between = basis.radial.degree, intervals(basis)
     tiles = -(-between // TILE)
     values = 4 * 2 * 8 * len(orders) * (basis.kappa_max + 8) * between * (degree + 1)
-    chunks = max(1, min(tiles, round(values / most_bytes)))
-    tiles = -(-tiles // chunks) * chunks
+    each = -(-tiles // max(1, min(tiles, round(values / most_bytes))))  # tiles of a chunk
+    chunks = -(-tiles // each)
+    tiles = chunks * each
     kappas = np.asarray([k for k, _ in rows], float)
     return _Layout(upper, lower, kappas, upper_place, lower_place, segments, TILE, tiles, chunks)
 
