@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from records import TIMED
 
 
@@ -97,6 +98,19 @@ def rows_of_children(
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(run, range(len(commands))))
     return ordered()
+
+
+def coverage(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    """Of (stated, true) errors: how many are covered, and by how much."""
+    stated, true = np.array(pairs).T
+    ratio = stated / np.maximum(true, 1e-15)  # below that is rounding
+    return {
+        "covered": float(np.mean(ratio >= 1)),
+        "median_stated_over_true": float(np.median(ratio)),
+        "smallest": float(ratio.min()),
+        "true_from": float(true.min()),
+        "true_to": float(true.max()),
+    }
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the problems
 
 import numpy as np
-from common import arguments
+from common import arguments, coverage
 from records import finish, record
 
 import zitter as zt
@@ -59,18 +59,12 @@ def ratios(kind: str, count: int) -> tuple[list[tuple[float, float]], int]:
 def row(
     kind: str, pairs: list[tuple[float, float]], problems: int, without: int, seconds: float
 ) -> dict:
-    stated, true = np.array(pairs).T
-    ratio = stated / np.maximum(true, 1e-15)
     return {
         "kind": kind,
         "problems": problems,
         "energies": len(pairs),
         "not_stated": without,
-        "covered": float(np.mean(ratio >= 1)),
-        "median_stated_over_true": float(np.median(ratio)),
-        "smallest": float(ratio.min()),
-        "true_from": float(true.min()),
-        "true_to": float(true.max()),
+        **coverage(pairs),
         "once_seconds": seconds,
     }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from common import arguments
+from common import arguments, coverage
 from records import finish, record
 
 import zitter as zt
@@ -63,17 +63,11 @@ def pairs(H, psi, best: zt.Solution, method, dt: float) -> list[tuple[float, flo
 
 
 def row(method: str, runs: int, both: list[tuple[float, float]], seconds: float) -> dict:
-    stated, true = np.array(both).T
-    ratio = stated / true
     return {
         "method": method,
         "runs": runs,
         "numbers": len(both),
-        "covered": float(np.mean(ratio >= 1)),
-        "median_stated_over_true": float(np.median(ratio)),
-        "smallest": float(ratio.min()),
-        "true_from": float(true.min()),
-        "true_to": float(true.max()),
+        **coverage(both),
         "once_seconds": seconds,
     }
 

@@ -63,7 +63,7 @@ def test_product_does_not_depend_on_order_or_packing(case, monkeypatch):
     image = apply(hamiltonian(other, PULSE, 4).mix([1.0], [0.7]), same)
     np.testing.assert_allclose(other.by_kappa(image), expected, atol=1e-14 * scale)
     # Other tiles, classes of μ and chunks of the radial axis: the tables are made anew.
-    for name, value in (("TILE", 3), ("CLASSES", 1), ("WORKSPACE", 5000)):
+    for name, value in (("TILE", 3), ("CLASSES", 1), ("CACHED", 5000)):
         monkeypatch.setattr(spinor_light, name, value)
     spinor_light._layout_within.cache_clear()
     try:

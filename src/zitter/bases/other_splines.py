@@ -35,9 +35,9 @@ def poorer(radial: RadialBSplines) -> dict[str, RadialBSplines]:
     coarse = np.interp(places, np.arange(count + 1), breaks)
     found = {"splines": _rebuilt(radial, coarse) if fewer < count else richer(radial)}
     if radial.scaling is not None:
-        smaller = smaller_box(radial)
-        if smaller is not None and smaller.rmax > radial.scaling.radius:
-            found["rmax"] = smaller
+        smaller = breaks[breaks <= BOX * radial.rmax]
+        if len(smaller) > FEWEST and smaller[-1] > radial.scaling.radius:
+            found["rmax"] = _rebuilt(radial, smaller)
         turned = ExteriorScaling(radial.scaling.radius, KEPT * radial.scaling.angle)
         found["angle"] = _rebuilt(radial, breaks, turned)
     return found
@@ -49,13 +49,6 @@ def larger_box(radial: RadialBSplines) -> RadialBSplines:
     last = breaks[-1] - breaks[-2]
     more = math.ceil((LARGER - 1) * radial.rmax / last)
     return _rebuilt(radial, np.concatenate([breaks, radial.rmax + last * np.arange(1, more + 1)]))
-
-
-def smaller_box(radial: RadialBSplines) -> RadialBSplines | None:
-    """Without the last tenth of r, or the last interval: there levels owe more to the wall."""
-    breaks = np.unique(radial.knots)
-    smaller = breaks[breaks <= BOX * radial.rmax]
-    return _rebuilt(radial, smaller) if len(smaller) > FEWEST else None
 
 
 def richer(radial: RadialBSplines) -> RadialBSplines:

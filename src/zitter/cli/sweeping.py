@@ -169,9 +169,9 @@ def _spread(request: Request, arguments: list[str]) -> int:
             f"process {lost[0]} of {count} {how}. What is done is kept; the same command fills "
             "the gaps."
         )
-    if max(codes):
-        raise _some_failed(len(result.failed), len(plan.chosen), request.out)
-    return 0
+    if result.failed and max(codes):
+        raise _some_failed(len(result.failed), len(plan.items), request.out)
+    return max(codes)
 
 
 def _added_up(plan: Plan, store: sweeps.Store, started: float) -> Sweep:

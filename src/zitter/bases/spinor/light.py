@@ -185,7 +185,7 @@ class _Layout(NamedTuple):
 
 def workspace() -> int:
     """Bytes of the values at (r, θ) that are held at a time on the device in use."""
-    return min(WORKSPACE, CACHED) if runtime.on_host() else WORKSPACE
+    return CACHED if runtime.on_host() else WORKSPACE
 
 
 def _layout(basis: SpinorBasis) -> _Layout:
