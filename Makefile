@@ -57,15 +57,19 @@ test-all: setup  ## every test; those for GPUs where there is one
 	then $(TEST_ENV) $(PYTEST) -q -m gpu || test $$? -eq 5; \
 	else echo "no GPU here: the tests marked gpu are left out"; fi
 
-# A test that hangs ends the run after ten minutes, which says where it was.
+# A test that hangs ends the run after ten minutes, which says where it was. Tests with several
+# processes use both cores, one at a time; what they leave of their time goes to the others.
 MINUTES ?= 20
-ONE_SHARE := --share $${SHARE:-commit} --max-worker-restart 0 \
+ONE_SHARE := --share $${SHARE:-commit} --max-worker-restart 0 --durations 20 \
   -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 test-share: setup  ## a fifth of the slow tests, chosen by the commit, and those of changed files
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) $(ONE_SHARE) --minutes $$(($(MINUTES) * 2 / 3)) \
-	  --durations 20 -m "slow and not gpu and not multiprocess" || test $$? -eq 5
-	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q -n 1 $(ONE_SHARE) --minutes $$(($(MINUTES) / 3)) \
-	  --durations 20 -m "multiprocess and not gpu" || test $$? -eq 5
+	@failed=0; end=$$(($$(date +%s) + 60 * $(MINUTES))); export $(TEST_ENV) $(ON_CPU); \
+	$(PYTEST) -q -n 1 $(ONE_SHARE) --minutes $$($(BIN)/python tests/shares.py $(MINUTES)) \
+	  -m "multiprocess and not gpu" || test $$? -eq 5 || failed=1; \
+	left=$$(((end - $$(date +%s)) / 60)); \
+	$(PYTEST) -q -n $(WORKERS) $(ONE_SHARE) --minutes $$left \
+	  -m "slow and not gpu and not multiprocess" || test $$? -eq 5 || failed=1; \
+	exit $$failed
 
 durations: setup  ## run all slow tests and note how long each takes, to deal out the shares
 	$(TEST_ENV) $(ON_CPU) $(PYTEST) -q $(SPREAD) --write-durations \

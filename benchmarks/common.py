@@ -12,21 +12,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from records import TIMED
+from records import TIMED, Timed
 
 
-def median_seconds(action: Callable[[], Any], repeats: int = 5) -> float:
+def median_seconds(action: Callable[[], Any], repeats: int = 5) -> Timed:
     """The median time of `action` after one call that is not counted."""
     return done(action, repeats)[1]
 
 
-def done(action: Callable[[], Any], repeats: int = 2) -> tuple[Any, float]:
+def done(action: Callable[[], Any], repeats: int = 2) -> tuple[Any, Timed]:
     """What `action` gives, and its median time after one call that is not counted."""
     found = jax.block_until_ready(action())
     times = []
@@ -37,12 +37,13 @@ def done(action: Callable[[], Any], repeats: int = 2) -> tuple[Any, float]:
     return found, noted(times)
 
 
-def noted(times: list[float]) -> float:
+def noted(times: list[float]) -> Timed:
     """Their median; how far apart they were goes into the record."""
     middle = statistics.median(times)
     # Differences of times may vanish.
-    TIMED.append((len(times), (max(times) - min(times)) / (abs(middle) or math.inf)))
-    return middle
+    spread = (max(times) - min(times)) / (abs(middle) or math.inf)
+    TIMED.append((len(times), spread))
+    return Timed(middle, spread)
 
 
 def least_seconds(
@@ -58,6 +59,15 @@ def fastest(
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """The shortest time of each action; they take turns, so that all see the same machine."""
+    return {name: min(times) for name, times in in_turn(actions, rounds, clock).items()}
+
+
+def in_turn(
+    actions: dict[str, Callable[[], Any]],
+    rounds: int = 3,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+    """The times of each action, one of each round, after a call that is not counted."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     for action in actions.values():
         jax.block_until_ready(action())
@@ -66,9 +76,13 @@ def fastest(
             start = clock()
             jax.block_until_ready(action())
             times[name].append(clock() - start)
-    for values in times.values():
-        noted(values)
-    return {name: min(values) for name, values in times.items()}
+    return {name: spread_over(values) for name, values in times.items()}
+
+
+def spread_over(times: list[float]) -> list[float]:
+    """The times, each with how far apart all of them were."""
+    spread = noted(times).spread
+    return [Timed(one, spread) for one in times]
 
 
 def rows_of_children(
@@ -89,15 +103,33 @@ def rows_of_children(
             file = Path(folder) / "rows.json"
             words = [sys.executable, *commands[index], "--json", str(file)]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            found = json.loads(file.read_text())["measured"]
+            found = json.loads(file.read_text())
         with lock:
-            rows[index] = found
+            rows[index] = found["measured"]
+            timings = found["timings"]
+            if count := timings.get("actions"):  # one of them has the widest spread
+                counts = timings["repetitions"]
+                TIMED.append((max(counts), timings["spread_largest"]))
+                TIMED.extend((min(counts), timings["spread_median"]) for _ in range(count - 1))
+            if at := timings.get("largest_in"):
+                row, key = found["measured"][at["row"]], at["key"]
+                row[key] = Timed(row[key], at["spread"])
             arrived(ordered())
 
     lock = threading.Lock()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(run, range(len(commands))))
     return ordered()
+
+
+def chosen_names(names: Iterable[str], words: list[str] | None) -> list[str]:
+    """Those that hold one of these words, or are one: a whole name may stand in a longer one."""
+    names = list(names)
+    return [
+        name
+        for name in names
+        if any(name == word or (word not in names and word in name) for word in words or [""])
+    ]
 
 
 def coverage(pairs: list[tuple[float, float]]) -> dict[str, float]:

@@ -3,22 +3,25 @@
 For every propagator, eigensolver and kind of Monte Carlo a case that needs a few hundred MB: what
 its dry run says, and what a run of its own process then took. Memory is the largest resident set
 above that of a run of the same kind that has next to nothing to do (the interpreter, its libraries
-and compiled programs); time is that of the process, less the time of that small run: the median of
-two such pairs. On a GPU cases are larger, and memory is the most that the device had in use; direct
-solvers, which work on the host, are left out there.
+and compiled programs), the least of two; time is that of the process, less the time of that small
+run: the median of two such pairs. On a GPU cases are larger; memory is the most that the device had
+in use in the first run of a process, and time that of two more, with other numbers; direct solvers,
+which work on the host, are left out there.
 
-    python benchmarks/estimates.py --json FILE [--only WORD …] [--part 0 --of 3]
+    python benchmarks/estimates.py --json FILE [--only WORD …] [--part 0 --of 3] [--jobs 1]
 
 A program compiled by the dry run is not compiled again. Times want a machine without other work;
-with `--part` others may do the rest of the cases.
+with `--part` others may do the rest of the cases, and on a GPU with `--jobs` this program.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import random
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -155,13 +158,13 @@ CASES = {
     "InstantaneousPopulations": grid(5000, 0.1, SPECTRAL, LIGHT) + LASER + PACKET
     + evolve('"SplitOperator"', 8, 0.01,
         'save_every = 4\nobservables = [{ type = "InstantaneousPopulations", n = 4 }]'),
-    "LOBPCG": grid([96, 96, 96], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
+    "LOBPCG": grid([112, 112, 112], 0.6, SPECTRAL) + levels('"LOBPCG"', 8),
     "ChebyshevFilter": grid([96, 96, 96], 0.6, DIFFERENCES)
     + levels('{ type = "ChebyshevFilter", tol = 1e-4 }', 12),
     "ImaginaryTime": grid([128, 128, 128], 0.4, DIFFERENCES)
     + levels('{ type = "ImaginaryTime", tol = 1e-3 }'),
     "Direct, dense": grid([90, 90], 0.4, SPECTRAL) + levels('"Direct"', 4),
-    "Direct, near": grid([20, 20, 20], 0.5, '{ type = "Kinetic", order = 4 }')
+    "Direct, near": grid([32, 32, 32], 0.5, DIFFERENCES)
     + levels('{ type = "Direct", near = -0.1 }', 2),
     "vmc": GAS + "[vmc]\nwalkers = 12288\nblocks = 6\nstride = 2\nequilibration = 10\n",
     "dmc": GAS
@@ -190,10 +193,19 @@ SMALLER = {
 
 # What a GPU does in seconds.
 LARGER = {
-    r"shape = \[(128|192|96), .*\]": lambda m: re.sub(r"\d+", lambda n: str(2 * int(n[0])), m[0]),
-    r"n = 2000, degree": "n = 8000, degree",
+    r"shape = \[(128|192), .*\]": "shape = [256, 256, 256]",
+    r"shape = \[(96|112), .*\]": "shape = [160, 160, 160]",
+    r"n = 2000, degree": "n = 4000, degree",
     r"walkers = (\d+)": lambda m: f"walkers = {8 * int(m[1])}",
-    r"t = \[0, (.*)\]": lambda m: f"t = [0, {20 * float(m[1])!r}]",
+    r"t = \[0, (.*)\]": lambda m: f"t = [0, {4 * float(m[1])!r}]",
+}
+# Another run by the same programs, of which nothing is known already.
+OTHER = {
+    r"softening = 2.0": lambda m: f"softening = {2 + random.random() / 10}",
+    r"Z = 1 ": lambda m: f"Z = {1 + random.random() / 100} ",
+    r"Z = \[1, 1\]": lambda m: f"Z = [1, {1 + random.random() / 100}]",
+    r"\[vmc\]": lambda m: f"[vmc]\nseed = {random.randrange(10**6)}",
+    r"rs = 2.0": lambda m: f"rs = {2 + random.random() / 10}",
 }
 
 
@@ -207,25 +219,13 @@ def small(case: str) -> str:
     return changed(case, SMALLER)
 
 
-# A run as `python -m zitter` does it, and what the device had in use at most.
-CHILD = """
-import sys
-from zitter.cli import status
-code = status(sys.argv[1:])
-import jax
-found = jax.devices()[0].memory_stats() or {}
-print("peak", found.get("peak_bytes_in_use", 0), file=sys.stderr)
-sys.exit(code)
-"""
-
-
 class Spent:
     """What a process took, and the JSON object it ended with."""
 
     def __init__(self, folder: Path, case: str, *options: str):
         file = folder / "case.toml"
         file.write_text(case, encoding="utf-8")
-        command = [sys.executable, "-c", CHILD, "run", str(file), "--json", *options]
+        command = [sys.executable, "-m", "zitter", "run", str(file), "--json", *options]
         with (folder / "said").open("w+b") as out, (folder / "complaints").open("w+b") as wrong:
             started = time.perf_counter()
             child = subprocess.Popen(command, stdout=out, stderr=wrong)
@@ -237,9 +237,8 @@ class Spent:
                 raise RuntimeError(f"{command}: {wrong.read().decode()}")
             out.seek(0)
             self.said: dict[str, Any] = json.loads(out.read().decode().splitlines()[-1])
-            on_device = int(wrong.read().decode().splitlines()[-1].split()[-1])
         self.processor_seconds = used.ru_utime + used.ru_stime
-        self.memory = on_device or used.ru_maxrss * 1024
+        self.memory = used.ru_maxrss * 1024
 
 
 def estimated(facts: dict[str, Any]) -> tuple[float | None, float | None]:
@@ -247,7 +246,7 @@ def estimated(facts: dict[str, Any]) -> tuple[float | None, float | None]:
     parts = [facts[k] for k in ("optimization", "vmc", "dmc") if isinstance(facts.get(k), dict)]
     parts = parts or [facts]
     memory = [part.get("memory_bytes") for part in parts]
-    seconds = [
+    seconds = [facts.get("seconds_to_write", 0.0)] + [
         None if part.get("seconds_to_run") is None
         else part["seconds_to_run"] + part.get("seconds_to_start", 0.0)
         for part in parts
@@ -259,20 +258,61 @@ def estimated(facts: dict[str, Any]) -> tuple[float | None, float | None]:
 
 
 def compare(name: str, case: str, folder: Path, repeats: int = 2) -> dict[str, Any]:
+    """On a CPU: above what a small run takes."""
     from common import noted
 
     dry = Spent(folder, case, "--dry-run")
-    memory, seconds = estimated(dry.said)
     out = ("-q", "--overwrite", "--out", str(folder / "out"))
     Spent(folder, small(case), "--dry-run")  # has the programs of the small run compiled, too
     pairs = [(Spent(folder, case, *out), Spent(folder, small(case), *out)) for _ in range(repeats)]
     row: dict[str, Any] = {"case": name}
-    row["memory_measured"] = statistics.median(a.memory - b.memory for a, b in pairs) / MB
+    # The least of both: what a dry run has not compiled the first run does, in more memory.
+    runs, none = (min(one.memory for one in kind) for kind in zip(*pairs, strict=True))
+    row["memory_measured"] = (runs - none) / MB
+    row["seconds_measured"] = noted([a.seconds - b.seconds for a, b in pairs])
+    row["processor_seconds"] = noted([a.processor_seconds - b.processor_seconds for a, b in pairs])
+    return told(row, dry)
+
+
+class Here:
+    """The same in this process."""
+
+    def __init__(self, folder: Path, case: str, *options: str):
+        from zitter import cli
+
+        file = folder / "case.toml"
+        file.write_text(case, encoding="utf-8")
+        said = io.StringIO()
+        started = time.perf_counter()
+        with contextlib.redirect_stdout(said):
+            ended = cli.status(["run", str(file), "--json", *options])
+        self.seconds = time.perf_counter() - started
+        if ended:
+            raise RuntimeError(f"the run of\n{case}\nended with {ended}")
+        self.said: dict[str, Any] = json.loads(said.getvalue().splitlines()[-1])
+
+
+def compare_on_device(name: str, case: str, folder: Path, repeats: int = 2) -> dict[str, Any]:
+    """On a GPU, in a process that has done nothing before: what the device had in use, and runs
+    whose programs are there."""
+    from common import noted
+
+    out = ("-q", "--overwrite", "--out", str(folder / "out"))
+    Here(folder, case, *out)
+    found = jax.devices()[0].memory_stats() or {}
+    dry = Here(folder, case, "--dry-run")
+    seconds = [Here(folder, changed(case, OTHER), *out).seconds for _ in range(repeats)]
+    row: dict[str, Any] = {"case": name, "memory_measured": found["peak_bytes_in_use"] / MB}
+    row["seconds_measured"] = noted(seconds)
+    return told(row, dry)
+
+
+def told(row: dict[str, Any], dry: Spent | Here) -> dict[str, Any]:
+    """What was measured beside what the dry run said."""
+    memory, seconds = estimated(dry.said)
     if memory is not None:
         row["memory_estimated"] = memory / MB
         row["memory_ratio"] = row["memory_estimated"] / row["memory_measured"]
-    row["seconds_measured"] = noted([a.seconds - b.seconds for a, b in pairs])
-    row["processor_seconds"] = noted([a.processor_seconds - b.processor_seconds for a, b in pairs])
     if seconds is not None:
         row["seconds_estimated"] = seconds
         row["time_ratio"] = seconds / row["seconds_measured"]
@@ -289,30 +329,38 @@ def settle(folder: Path) -> None:
 
 
 def main() -> None:
-    from common import arguments
+    from common import arguments, chosen_names, rows_of_children
     from records import finish, record
 
     parser = arguments(__doc__)
     parser.add_argument("--only", nargs="*", help="cases whose names hold one of these words")
     parser.add_argument("--part", type=int, default=0, help="which part of the cases")
     parser.add_argument("--of", type=int, default=1, help="so many parts")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time, on a GPU")
     options = parser.parse_args()
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the children need the device
     on_host = jax.default_backend() == "cpu"
     chosen = {
-        name: case if on_host else changed(case, LARGER)
-        for name, case in CASES.items()
-        if (not options.only or any(word in name for word in options.only))
-        and (on_host or not name.startswith("Direct"))
+        name: CASES[name] if on_host else changed(CASES[name], LARGER)
+        for name in chosen_names(CASES, options.only)
+        if on_host or not name.startswith("Direct")
     }
+    names = list(chosen)[options.part :: options.of]
+
+    def kept(rows: list[dict[str, Any]]) -> None:
+        """What was found stays where the rest is cut off."""
+        finish(record("estimates", (__doc__ or "").splitlines()[0], rows), options.json)
+
+    if not on_host and len(names) > 1:
+        rows_of_children([[__file__, "--only", name] for name in names], options.jobs, kept)
+        return
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         settle(Path(scratch))
-        for name in list(chosen)[options.part :: options.of]:
-            rows.append(compare(name, chosen[name], Path(scratch)))
-            print(rows[-1], file=sys.stderr, flush=True)
-            # What was found stays where the rest is cut off.
-            finish(record("estimates", (__doc__ or "").splitlines()[0], rows), options.json)
+        measure = compare if on_host else compare_on_device
+        for name in names:
+            rows.append(measure(name, chosen[name], Path(scratch)))
+            kept(rows)
 
 
 if __name__ == "__main__":

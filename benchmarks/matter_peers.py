@@ -5,8 +5,8 @@ here). VMC: ten sweeps and one local energy, with one- and two-body Jastrow fact
 with T-moves. What counts is the time of the processor, the least of three turns on one core in
 double precision; compilation and the making of wave functions are left out. The work is not the
 same: PyQMC's moves of VMC drift, its quadrature has 6 points of which far ones are drawn at random,
-ours has 12. So there are rates and no ratios. jQMC wants another version of JAX: name a Python that
-has it.
+ours has 12. So there are rates and no ratios. jQMC wants another version of JAX, and a library of
+MPI (`pip install jqmc mpich` in an environment of its own): name a Python that has it.
 
     taskset -c 0 python benchmarks/matter_peers.py --json FILE [--jqmc PYTHON] [NAME…]
 """
@@ -32,7 +32,7 @@ os.environ.setdefault(
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from common import arguments, fastest
+from common import arguments, fastest, noted
 from records import finish, record
 
 import zitter as zt
@@ -154,7 +154,7 @@ def pyqmc(mol: Any, found: Any, walkers: int) -> dict[str, Callable[[], Any]]:
 
 
 def jqmc(python: str, name: str, walkers: int, electrons: int) -> tuple[float, str]:
-    """(seconds of ten sweeps and a local energy, version)."""
+    """(least seconds of ten sweeps and a local energy, version); the record has their spread."""
     path = FOLDER / f"{name}.trexio.h5"
     numbers = [str(x) for x in (walkers, SWEEPS * electrons, ROUNDS)]
     command = [python, "-c", textwrap.dedent(JQMC), str(path), *numbers]
@@ -162,18 +162,20 @@ def jqmc(python: str, name: str, walkers: int, electrons: int) -> tuple[float, s
     if done.returncode != 0:
         sys.exit(done.stderr[-2000:])
     times, version = json.loads(done.stdout.splitlines()[-1])
+    noted(times)
     return min(times), version
 
 
-def rows_of(name: str, python: str | None, folder: Path) -> list[dict[str, Any]]:
+def rows_of(
+    name: str, python: str | None, folder: Path, versions: dict[str, str]
+) -> list[dict[str, Any]]:
+    """`versions` gets those that this Python does not have."""
     mol, found, path = mean_field(name, folder)
     walkers = WALKERS[name]
     actions = ours(path, walkers) | pyqmc(mol, found, walkers)
     times = fastest(actions, ROUNDS, time.process_time)
-    versions = {}
     if python and name != "benzene":
-        times["jQMC: VMC"], version = jqmc(python, name, walkers, mol.nelectron)
-        versions["jQMC: VMC"] = {"version": version}
+        times["jQMC: VMC"], versions["jqmc"] = jqmc(python, name, walkers, mol.nelectron)
     return [
         {
             "molecule": name,
@@ -181,7 +183,6 @@ def rows_of(name: str, python: str | None, folder: Path) -> list[dict[str, Any]]
             "walkers": walkers,
             "what": what,
             "walker_sweeps_per_second": walkers * SWEEPS / seconds,
-            **versions.get(what, {}),
         }
         for what, seconds in times.items()
     ]
@@ -196,11 +197,14 @@ def main() -> None:
     options = parser.parse_args()
     zt.configure()
     rows: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in options.names:
-            rows += rows_of(name, options.jqmc, Path(folder))
+            rows += rows_of(name, options.jqmc, Path(folder), versions)
     question = "How many walker-sweeps per second on one core, beside PyQMC and jQMC?"
-    finish(record("matter_peers", question, rows, "pyqmc", "pyscf"), options.json)
+    made = record("matter_peers", question, rows, "pyqmc", "pyscf")
+    made["versions"] |= versions
+    finish(made, options.json)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from common import arguments, rows_of_children
+from common import arguments, chosen_names, rows_of_children
 from records import finish, record
 
 import zitter as zt
@@ -234,8 +234,7 @@ def main() -> None:
     options = parser.parse_args()
     zt.configure(precision="double")
     warnings.simplefilter("ignore")
-    words = options.only or [""]
-    names = [name for name in CASES if any(word in name for word in words)]
+    names = chosen_names(CASES, options.only)
 
     def kept(rows: list[dict[str, Any]]) -> None:
         finish(record("precision", (__doc__ or "").splitlines()[0], rows), options.json)

@@ -10,7 +10,8 @@
     device     kind and driver; host: the machine's processor and its load
     versions   of Python, zitter, JAX, NumPy, SciPy and of each peer
     precision  that zitter was configured for
-    timings    how many actions were timed, how often each, and how far apart the times were
+    timings    how many actions were timed, how often each, and how far apart the times were; which
+               number of which row was the furthest (`largest_in`), where rows hold such times
     measured   rows that were run
     projected  rows that follow from a model or from a part of the run; never ratios to a peer
     outcome    of a reproduction: whether its rows hold, and the seconds of its one run
@@ -72,7 +73,7 @@ def record(
         },
         "versions": versions(*packages),
         "precision": runtime.settings().precision,
-        "timings": timings(),
+        "timings": timings(measured),
         "measured": measured,
         "projected": list(projected),
     }
@@ -206,15 +207,55 @@ def present(*packages: str) -> list[str]:
     return [name for name in packages if found[name] != "absent"]
 
 
-def timings() -> dict[str, Any]:
+class Timed(float):
+    """A time, or a rate of it, with how far apart its repetitions were in units of it.
+
+    Multiplied with a number, or divided by one, it keeps that; a ratio of two times has none.
+    """
+
+    spread: float
+
+    def __new__(cls, value: float, spread: float) -> Timed:
+        made = super().__new__(cls, value)
+        made.spread = spread
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float]:
+        return float(self), self.spread
+
+    def __mul__(self, other: Any) -> Any:
+        return self._scaled(float.__mul__(self, other), other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._scaled(float.__truediv__(self, other), other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._scaled(float.__rtruediv__(self, other), other)
+
+    def _scaled(self, value: Any, by: Any) -> Any:
+        one = isinstance(value, float) and not isinstance(by, Timed)
+        return Timed(value, self.spread) if one else value
+
+
+def timings(rows: list[dict[str, Any]]) -> dict[str, Any]:
     if not TIMED:
         return {"actions": 0}
+    of_rows = [
+        {"row": index, "key": key, "spread": value.spread}
+        for index, row in enumerate(rows)
+        for key, value in row.items()
+        if isinstance(value, Timed)
+    ]
+    largest = max(of_rows, key=lambda found: found["spread"], default=None)
     counts, spreads = zip(*TIMED, strict=True)
     return {
         "actions": len(TIMED),
         "repetitions": [min(counts), max(counts)],
         "spread_median": statistics.median(spreads),
         "spread_largest": max(spreads),
+        **({} if largest is None else {"largest_in": largest}),
     }
 
 

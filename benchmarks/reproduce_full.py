@@ -23,8 +23,8 @@ def main() -> None:
     runtime.configure(precision="double")
     report = reproduce.run(options.name, not options.default, options.out, progress=True).to_json()
     question = f"zitter reproduce {options.name}" + (" --full" * (not options.default))
-    projected = [row for row in report["rows"] if "projected" in row["source"]]
-    measured = [row for row in report["rows"] if row not in projected]
+    projected = [row for row in report["rows"] if row.get("projected")]
+    measured = [row for row in report["rows"] if not row.get("projected")]
     packages = present("jax-triton", "cupy-cuda13x")
     result = record(options.name, question, measured, *packages, projected=projected)
     outcome = {"repetitions": 1} | {key: report[key] for key in ("ok", "seconds", "notes")}

@@ -17,13 +17,19 @@ A figure, as printed, must stand in the block above, and be the value rounded to
 is not compared, a list has several numbers. In expressions `rows` are what was measured,
 `projected` is what was not, `row(key=value, …)` is the one row of both with these values,
 `every(key)` the values that measured rows have of it, `seconds` how long a reproduction took,
-`rows_of(name)` what another record measured, and `record` is all. A pair (value, error) is printed
-as 1.234(5). What comes from `projected` must be
-called projected, predicted or a model's in its paragraph, or in the head or row of its table.
+`rows_of(name)` what another record measured, `bound(what)` the bytes per second at which the
+present record of the same device's bounds reads, writes or copies memory, and `record` is all. A
+pair (value, error) is printed as 1.234(5). `spread` is how far apart repetitions of a time were,
+the median of all that the record has, and `widest` the most, both as parts of the time. What comes
+from `projected` must be called projected, predicted or a model's in its paragraph, or in the head
+or row of its table.
 
-Times, rates, sizes in memory, lengths, energies, σ, %, "times as" and small errors (2·10⁻⁴) without
-such a comment are found by `bare`, also in columns of tables whose heads have the unit, unless one
-says where they are from:
+A time, a rate or a ratio of times has no more digits than the spread of its record supports
+(`supported`), and a page that takes some from a record of wide spread says how wide (`wide`).
+
+Times, rates, sizes in memory, lengths, energies, σ, %, "times as" and small errors (2·10⁻⁴, 10⁻⁷)
+without such a comment are found by `bare`, also numbers of millions, "ten times" in words and
+columns of tables whose heads have the unit, unless one says where they are from:
 
     <!-- no record: 1.17 s, 2.99 s (the paper's) -->
 """
@@ -50,7 +56,9 @@ NUMBER = re.compile(
     r"[−-]?\d+(?:[  ]\d{3})*(?:\.\d+)?(?:e-?\d+|·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\(\d+\))?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 )
 TIME, SIZE = "ns|µs|ms|s|seconds|minutes|hours|days|fs", "kB|MB|MiB|GB|GiB|TB"
-UNITS = rf"{TIME}|{SIZE}|GB/s|TB/s|TFLOP/s|µHa|mHa|Ha|hartree|eV|bohr|W/cm²|σ|%|°"
+COUNTS = "thousand|million|billion"
+UNITS = rf"{COUNTS}|{TIME}|{SIZE}|GB/s|TB/s|TFLOP/s|µHa|mHa|Ha|hartree|eV|bohr|W/cm²|σ|%|°"
+WORDS = "two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|hundred"
 TIMES = "times(?! \\d)(?: (?:as|the|less|more|fewer|faster|slower|longer|larger|smaller|too))?"
 POWER = r"(?:e{0}\d+|·10{0}[⁰¹²³⁴⁵⁶⁷⁸⁹]+|\\cdot ?10\^\{{{0}\d+\}})"
 ONE = rf"\d[\d.]*(?:{POWER.format('[-⁻]?')})?(?:\(\d+\))?"
@@ -58,7 +66,17 @@ START = r"(?<![\w.^{\[≤<×])"
 JOINED = rf"{START}{ONE}(?:(?:, | and | to | or |–){ONE})*"
 MEASURED = re.compile(rf"({JOINED})(?: ({UNITS}|{TIMES})|([σ°%×]))(?![\w/]| ?\d)")
 SMALL = re.compile(rf"{START}\d[\d.]*{POWER.format('[-⁻]')}")  # an error, or what is lost
+# A power alone is one, too, where it is no limit and has nothing in front.
+ALONE = re.compile(
+    r"(above |below |than |[<>≤≥×=·~] ?|\\(?:le|ge|cdot) ?)?\$?"
+    r"(?<![\w.^{])(10(?:\^\{-\d+\}|⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
+)
+IN_WORDS = re.compile(rf"\b({WORDS})(?: (?:to|or|and) ({WORDS}))? ({TIMES})\b")
 HEADED = re.compile(rf"(?:^|[ (,])({UNITS}|[Mm]illiseconds)(?:$|[ ),])")
+# Words in the keys of times, of ratios of times, and of ratios of something else.
+TIMED = {"s", "ms", "us", "second", "seconds", "milliseconds", "microseconds", "tflops", "faster"}
+RATIOS, OTHERS = {"ratio", "over", "share", "times"}, {"memory", "error", "errors"}
+WIDE, WIDEST = 0.1, 1.0  # spreads, of the median time and of any, that a page has to tell
 NOT_MEASURED = re.compile("project|predict|model", re.I)
 
 
@@ -72,6 +90,7 @@ class Figure:
     value: Any
     fault: str = ""
     cell: tuple[int, int, int] | None = None  # row, column, number in it, from 0
+    most: int | None = None  # digits that the spread of times supports
 
 
 def plain(text: str) -> tuple[str, int]:
@@ -109,15 +128,24 @@ def agrees(text: str, value: Any) -> bool:
     return abs(float(digits) * 10.0**power - value) <= 0.501 * 10.0 ** last_digit(text)
 
 
-def shown(value: Any, like: str) -> str:
-    """A value in the form of another number, with as many digits."""
+def too_fine(text: str, most: int) -> bool:
+    """Whether a number has more digits than that; whole numbers below 1000 are not rounded."""
+    digits, power = plain(text)
+    if "(" in text or not float(digits) or (power == 0 and "." not in digits and len(digits) <= 3):
+        return False
+    first = math.floor(math.log10(abs(float(digits)))) + power  # the power of the first digit
+    return first - last_digit(text) + 1 > most
+
+
+def shown(value: Any, like: str, most: int | None = None) -> str:
+    """A value in the form of another number, with as many digits, or `most`."""
     if isinstance(value, tuple):
         power = math.floor(math.log10(value[1])) - 1  # two digits of the error
         error = round(value[1] / 10.0**power)
         return shown_fixed(value[0], max(-power, 0)) + f"({error})"
     digits, power = plain(like)
     kept = digits if "." in digits else digits[: len(digits) - (last_digit(like) - power)]
-    count = max(len(kept.replace(".", "").lstrip("-0")), 1)
+    count = min(max(len(kept.replace(".", "").lstrip("-0")), 1), most or 99)
     if re.search(r"e-?\d", like):
         mantissa, _, power = f"{value:.{count - 1}e}".partition("e")
         return f"{mantissa}e{int(power)}"
@@ -152,6 +180,47 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return record.get("measured", record.get("rows", []))
 
 
+def bound_of(kind: str, what: str) -> float:
+    """Bytes per second at best of a kind of device, which has one record of its bounds."""
+    names = sorted(file.stem for file in RESULTS.glob("device_bounds_*.json"))
+    (name,) = (name for name in names if loaded(name)["device"]["kind"] == kind)
+    (row,) = (row for row in rows_of(name) if row.get("bound") == what)
+    return row["bytes_per_second"]
+
+
+def times_in(expression: str, name: str) -> set[str]:
+    """Records whose times, rates or ratios of times go into a figure."""
+    keys = [set(key.split("_")) for key in re.findall(r'"(\w+)"', expression)]
+    timed = any(k & TIMED or (k & RATIOS and not k & OTHERS) for k in keys if "once" not in k)
+    if not timed:
+        return set()
+    names = {name, *re.findall(r'rows_of\("(\w+)"\)', expression)}
+    return {n for n in names if loaded(n).get("timings", {}).get("actions")}
+
+
+def supported(expression: str, name: str) -> int | None:
+    """Digits of a figure that the spread of its times leaves: three of 1 to 10 %, two of more.
+
+    A median is nearer to the truth than times are to each other, so that the last digit, the first
+    to be in doubt, is kept.
+    """
+    spreads = [loaded(n)["timings"]["spread_median"] for n in times_in(expression, name)]
+    return 1 + max(math.ceil(-math.log10(max(spreads))), 1) if any(spreads) else None
+
+
+def wide(page: Path) -> list[str]:
+    """Records of wide spread whose times a page has, but not how wide."""
+    found = list(figures(page))
+    told = {f.record for f in found if {"spread", "widest"} & set(re.findall(r"\w+", f.expression))}
+    names = set().union(*(times_in(f.expression, f.record) for f in found))
+    spreads = {n: loaded(n)["timings"] for n in names - told}
+    return sorted(
+        name
+        for name, timings in spreads.items()
+        if timings["spread_median"] > WIDE or timings["spread_largest"] > WIDEST
+    )
+
+
 def evaluated(expression: str, name: str) -> tuple[Any, bool]:
     """The value, and whether something projected went into it."""
     record, rows = loaded(name), rows_of(name)
@@ -171,8 +240,20 @@ def evaluated(expression: str, name: str) -> tuple[Any, bool]:
 
     names = {"record": record, "rows": rows, "projected": record.get("projected", [])}
     names["seconds"] = record.get("outcome", record).get("seconds")
+    timings = record.get("timings", {})
+    names |= {"spread": timings.get("spread_median"), "widest": timings.get("spread_largest")}
+    names["bound"] = lambda what: bound_of(record["device"]["kind"], what)
     value = eval(expression, names | {"row": row, "every": every, "rows_of": rows_of})
     return value, used
+
+
+def is_time_of(quantity: str) -> bool:
+    """Whether a row of a reproduction is a time, by the words of its quantity: ms per walker, (s).
+
+    "N = 14, r_s = 5" is none, nor what has a unit in brackets that is not a time's.
+    """
+    words = r"s|ms|us|µs|seconds|milliseconds|microseconds"
+    return re.search(rf"\((?:{words})\)$|\b(?:{words}) (?:per|for|of)\b", quantity) is not None
 
 
 def cells(block: str, column: int) -> list[str]:
@@ -219,6 +300,7 @@ def checked(
     page: str, line: int, block: str, name: str, printed: str, expression: str
 ) -> Iterator[Figure]:
     value, projected = evaluated(expression, name)
+    most = supported(expression, name)
     places: list[Any] = []
     if found := re.fullmatch(r"column (\d+)", printed):
         texts, values = [], []
@@ -240,11 +322,13 @@ def checked(
         if one is None:
             continue
         fault = "" if agrees(text, one) else f"is {one}"
+        if not fault and most is not None and too_fine(text, most):
+            fault = f"is not known to more than {most} digits"
         if projected and not NOT_MEASURED.search(surroundings(block, text, cell)):
             fault = "is not called projected, predicted or a model's"
         if not re.search(standing(text), block):
             fault = "does not stand in the block above"
-        yield Figure(page, line, text, name, expression, one, fault, cell)
+        yield Figure(page, line, text, name, expression, one, fault, cell, most)
 
 
 def listed(printed: str) -> list[str]:
@@ -272,7 +356,7 @@ def surroundings(block: str, text: str, cell: tuple[int, int, int] | None) -> st
 def measured(block: str) -> Iterator[tuple[str, str]]:
     """(figure, unit) of what looks measured: before a unit, or below one in the head of a table.
 
-    Negative powers of ten with a number in front (3e-16, 2·10⁻⁴) are errors, and need no unit.
+    Negative powers of ten (3e-16, 2·10⁻⁴, 10⁻⁷) are errors, and need no unit.
     """
     prose = re.sub(r"`[^`]*`", "`", block)  # arguments are choices
     for numbers, unit, sign in MEASURED.findall(prose):
@@ -280,6 +364,12 @@ def measured(block: str) -> Iterator[tuple[str, str]]:
             yield figure, unit or sign
     for figure in SMALL.findall(prose):
         yield figure, ""
+    for limit, figure in ALONE.findall(prose):
+        if not limit:
+            yield figure, ""
+    for *words, times in IN_WORDS.findall(" ".join(prose.split())):
+        for word in filter(None, words):
+            yield word, times
     table = [split(line) for line in block.splitlines() if line.startswith("|")]
     if len(table) < 3:
         return
@@ -339,7 +429,7 @@ def rewritten(block: str, found: list[Figure]) -> tuple[str, dict[str, list[str]
     for figure in found:
         if figure.cell is None:
             right = not figure.fault.startswith("is ") or "called" in figure.fault
-            text = figure.text if right else shown(figure.value, figure.text)
+            text = figure.text if right else shown(figure.value, figure.text, figure.most)
             new.setdefault(figure.text, []).append(text)
     for text, texts in new.items():
         if len(set(texts)) > 1 and len(re.findall(standing(text), block)) != len(texts):
@@ -353,7 +443,7 @@ def rewritten(block: str, found: list[Figure]) -> tuple[str, dict[str, list[str]
             at = rows[row + 2]
             words = split(lines[at])
             place = list(NUMBER.finditer(words[column]))[number]
-            text = shown(figure.value, figure.text)
+            text = shown(figure.value, figure.text, figure.most)
             words[column] = words[column][: place.start()] + text + words[column][place.end() :]
             lines[at] = "|" + "|".join(words) + "|"
     return "\n".join(lines), new
@@ -397,6 +487,8 @@ def main() -> None:
             print("  ".join(words), f"  WRONG: {figure.fault}" if figure.fault else "", sep="")
         for text in bare(page):
             print(f"{text}  NO RECORD")
+        for name in wide(page):
+            print(f"{page.name}: {name}  SPREAD NOT TOLD")
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ def test_arrays_of_numbers_pass():
 @pytest.mark.parametrize(
     ("value", "shape", "sentence"),
     [
-        (["a"], None, "v: must be an array of numbers, but holds <U1"),
+        (["a"], None, "v: must be an array of numbers, but holds text"),
         ([[1], [1, 2]], None, "v: must be an array of numbers, but is [[1], [1, 2]]"),
         ([1, 2], (3,), "v: must have shape (3), but has shape (2)"),
         ([1, 2], (None, 3), "v: must have shape (any, 3), but has shape (2)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 import zitter as zt
 from command_line import zitter
-from zitter import cases, cli, config, io
+from zitter import cases, cli, config, io, runtime
 
 CASE = """
 title = "a small atom in a short pulse"
@@ -193,6 +194,9 @@ BAD_INPUT = [
     (["--set", 'evolve.observables.1="Norm"'], "evolve.observables.1: must differ"),
     (["--set", "evolve.t=[3, 0]"], "evolve.t: must end after it starts"),
     (["--set", "basis.shape=[40000, 40000, 40000]"], "basis.shape: must fit the device's "),
+    (["--set", 'evolve.observables=[{ type = "Ionization", radius = 1e300 }]'],
+     "evolve.observables.0.radius: must leave a part of the box outside, below 25.2, but is 1e+3"),
+    (["--set", "model.terms.0.mass=1e-300"], "model.terms.0.mass: must be between 1e-30 and 1e+30"),
     (["--set", 'initial={ type = "Stored", file = "none.h5" }'], "initial.file: must exist"),
     (["--set", "probe.type=HalfCycle"], "probe.amplitude: must be given, but is missing"),
     (["--set", "eigenstates.n=2"], "evolve: must be given, or [eigenstates] instead"),
@@ -209,6 +213,45 @@ def test_an_output_directory_that_cannot_be_made(case, tmp_path, capsys):
     code, _, stderr = zitter(capsys, "run", case, "--out", tmp_path / "file" / "out")
     assert code == 2
     assert stderr.startswith("error: --out: must lie in a folder, but ")
+
+
+def test_an_output_directory_that_is_a_link_to_nothing(case, tmp_path, capsys):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nowhere")
+    for command in (["run", case], ["sweep", case, "--over", "basis.spacing=0.3,0.4"]):
+        for out, what in ((link, "be a directory"), (link / "out", "lie in a folder")):
+            code, _, stderr = zitter(capsys, *command, "--out", out)
+            assert code == 2
+            assert stderr == f'error: --out: must {what}, but "{link}" is a link to nothing\n'
+    assert link.is_symlink() and not link.exists()
+
+
+def test_a_file_with_a_byte_order_mark(case, tmp_path, capsys):
+    """As Windows' editors write it."""
+    case.write_text(CASE, encoding="utf-8-sig")
+    assert zitter(capsys, "run", case, "--out", tmp_path / "out", "--dry-run")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "key", "size", "degree"),
+    [
+        ("save_states=true", "save_states", 30_000_000, "at least 28.6 MiB"),
+        # They are there twice when they are joined.
+        ("save_states=true", "save_states", 12_000_000, "about "),
+        ("observables=[{ type = 'Density' }]", "save_every", 12_000_000, "about "),
+    ],
+)
+def test_records_that_do_not_fit_are_named(
+    setting, key, size, degree, case, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(runtime, "memory_limit", lambda device=None: 20_000_000)
+    steps = size // (127 * (16 if key == "save_states" else 8))
+    settings = (setting, f"t=[0, {steps}]", "dt=1", "save_every=1")
+    options = [part for text in settings for part in ("--set", f"evolve.{text}")]
+    command = ["run", case, "--out", tmp_path / "out", "--dry-run", *options]
+    code, _, stderr = zitter(capsys, *command)
+    assert code == 2
+    assert f"evolve.{key}: must fit the device's 19.1 MiB, but needs {degree}" in stderr
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD_INPUT)
@@ -294,6 +337,9 @@ class TestOtherCommands:
         code, _, stderr = zitter(capsys, "plot", result, "-o", tmp_path / "picture.doc")
         assert code == 2
         assert stderr.startswith("error: output: must end in one of")
+        code, _, stderr = zitter(capsys, "plot", result, "-o", tmp_path / "misspelt" / "a.png")
+        assert code == 2 and not (tmp_path / "misspelt").exists()
+        assert re.match("error: --output: must lie in a folder that is .* no .*misspelt", stderr)
 
     def test_pictures_need_neither_the_input_nor_its_folder(self, tmp_path, capsys, monkeypatch):
         """A potential from a file, drawn behind the density where that file is out of reach."""
@@ -398,7 +444,7 @@ def undisturbed(tmp_path_factory) -> Path:
     assert cli.status(["run", str(folder / "atom.toml"), "--out", str(out), "-q", *STOPPED]) == 0
     solution = zt.load(out)
     assert isinstance(solution, zt.Solution)
-    assert len(solution.observables["instantaneous_populations"]) == 333 // 5 + 1
+    assert len(solution.observables["instantaneous_populations"]) == 333 // 5 + 2  # and the end
     return out
 
 

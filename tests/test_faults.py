@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import figures
 from faults import plant
 from faults.plant import REPOSITORY, faults
 
@@ -44,6 +45,20 @@ def test_there_are_faults_of_every_kind():
     assert parts >= {"propagators", "eigensolvers", "spectra", "qmc", "solve", "files.py"}
 
 
+def test_the_record_is_of_the_list():
+    """`make faults JSON="--json benchmarks/results/faults_cpu.json"` makes it anew."""
+    rows = figures.rows_of("faults_cpu")
+    assert [(row["fault"], row["area"]) for row in rows] == [(f.name, f.area) for f in LISTED]
+
+
+def test_the_page_has_every_area_of_the_list():
+    page = (REPOSITORY / "docs" / "reliability.md").read_text(encoding="utf-8")
+    (table,) = (block for *_, block, comment in figures.parts(page) if "faults_cpu" in comment[1])
+    named = {"Monte Carlo": "qmc"}
+    areas = [named.get(cell, cell) for cell in figures.cells(table, 1)]
+    assert areas == list(dict.fromkeys(fault.area for fault in LISTED))
+
+
 def test_what_was_found_is_kept_as_a_record(tmp_path, monkeypatch, capsys):
     """By area; a fault that survives makes the status 1, and is kept as well."""
     file = tmp_path / "faults_cpu.json"
@@ -57,6 +72,7 @@ def test_what_was_found_is_kept_as_a_record(tmp_path, monkeypatch, capsys):
     assert [row["fault"] for row in found["measured"]] == [fault.name for fault in LISTED]
     assert [row["fault"] for row in found["measured"] if not row["found"]] == ["no lock"]
     assert {row["area"] for row in found["measured"]} == {
-        "propagators", "eigensolvers", "spectra", "terms", "qmc", "files", "guards"
+        "propagators", "eigensolvers", "spectra", "terms", "qmc", "files", "guards", "bases",
+        "controls", "fields", "observables", "results", "sweeps", "units", "cli",
     }  # fmt: skip
-    assert "guards           5 of   5 found" in capsys.readouterr().out
+    assert "guards           9 of   9 found" in capsys.readouterr().out

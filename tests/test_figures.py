@@ -22,6 +22,11 @@ def test_times_and_rates_have_a_record_or_a_reason(page):
     assert figures.bare(page) == []
 
 
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
+def test_wide_spreads_are_told(page):
+    assert figures.wide(page) == []
+
+
 def test_there_are_figures():
     found = [figure for page in figures.PAGES for figure in figures.figures(page)]
     assert len(found) > 300
@@ -33,6 +38,17 @@ def test_the_time_of_a_reproduction_is_that_of_one_run(page):
     for _, _, block, comment in figures.parts(page.read_text(encoding="utf-8")):
         if re.search(r"= seconds$", comment[1], re.M):
             assert "one run" in " ".join(block.split())
+
+
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
+def test_times_in_a_reproduction_are_those_of_one_run(page):
+    """Said in the block of the figure or in the paragraph above it."""
+    text = page.read_text(encoding="utf-8")
+    for start, _, block, comment in figures.parts(text):
+        asked = re.findall(r'quantity=f?"([^"]*)"', comment[1])
+        if any(map(figures.is_time_of, asked)):
+            above = figures.COMMENT.sub("", text[:start]).rstrip().rpartition("\n\n")[2]
+            assert "one run" in " ".join(f"{above} {block}".split()), block
 
 
 def test_every_record_has_its_place_on_a_page():
@@ -92,6 +108,16 @@ def test_a_new_value_is_written_in_the_same_form(value, like, text):
     assert figures.agrees(written, value)
 
 
+@pytest.mark.parametrize(
+    ("text", "most", "fine"),
+    [("0.115", 2, True), ("0.11", 2, False), ("1580", 2, True), ("1600", 2, False),
+     ("421", 2, False), ("54.8", 2, True), ("2.0·10⁻³", 1, True), ("0.0", 1, False)],
+)  # fmt: skip
+def test_digits_beyond_those_that_are_known(text, most, fine):
+    assert figures.too_fine(text, most) == fine
+    assert not figures.too_fine(figures.shown(float(figures.plain(text)[0]), text, most), most)
+
+
 PAGE = """A step takes 1.5 ms, ten times less than 20 ms.
 
 <!-- record made_up
@@ -124,7 +150,7 @@ def page(tmp_path, monkeypatch):
 def test_what_differs_is_told_and_written_anew(page):
     faults = {f.text: f.fault for f in figures.figures(page)}
     assert faults == {"1.5": "", "20": "is 15.2", "2.0": "is 3.04", "9": "is 5.0"}
-    assert figures.bare(page) == ["page.md: 7 s"]
+    assert figures.bare(page) == ["page.md: ten times less", "page.md: 7 s"]
     page.write_text(figures.updated(page), encoding="utf-8")
     assert not any(f.fault for f in figures.figures(page))
     text = page.read_text(encoding="utf-8")
@@ -164,13 +190,40 @@ def test_only_left_hand_sides_cover(page):
         ("−2.9037 hartree or 10 bohr, 27.2 eV", ["2.9037 hartree", "10 bohr", "27.2 eV"]),
         ("off by 7·10⁻³ hartree at 5°", ["7·10⁻³ hartree", "5 °", "7·10⁻³"]),
         ("by 2e-5, at $4\\cdot10^{-4}$", ["2e-5", "4\\cdot10^{-4}"]),
-        ("800 nm, 64 × 64 points, 3 times 4, `dt=1e-3`, `5 fs`, l ≤ 20, about $10^{-6}$", []),
+        ("800 nm, 64 × 64 points, 3 times 4, `dt=1e-3`, `5 fs`, l ≤ 20", []),
+        ("to $10^{-6}$ and 10⁻⁷, above 10⁻⁵, x < $10^{-4}$", ["10^{-6}", "10⁻⁷"]),
         ("| | MB | n |\n|---|---|---|\n| a | 12 | 4 |\n| b | 7.5 (2) | 5 |", ["12 MB", "7.5 MB"]),
         ("| GB on each | 1 |\n|---|---|\n| step | 52 |", ["52 GB"]),
     ],
 )
 def test_what_looks_measured(page, text, found):
     assert figures.bare(written(page, text)) == [f"page.md: {one}" for one in found]
+
+
+@pytest.mark.parametrize(
+    ("spread", "widest", "digits", "told"),
+    [(0.004, 0.02, "1.523", True), (0.03, 0.2, "1.52", True), (0.3, 0.4, "1.5", False),
+     (0.03, 1.5, "1.52", False)],
+)  # fmt: skip
+def test_times_have_the_digits_that_their_spread_supports(
+    page, monkeypatch, spread, widest, digits, told
+):
+    timings = {"actions": 3, "spread_median": spread, "spread_largest": widest}
+    rows = [{"ms": 1.5234, "error": 1.5234, "memory_ratio": 1.5234}]
+    record = {"measured": rows, "timings": timings}
+    monkeypatch.setattr(figures, "loaded", lambda name: record)
+    text = 'It takes 1.5234 ms.\n\n<!-- record made_up\n1.5234 = rows[0]["ms"]\n-->\n'
+    (figure,) = figures.figures(written(page, text))
+    assert "digits" in figure.fault
+    page.write_text(figures.updated(page), encoding="utf-8")
+    assert f"takes {digits} ms" in page.read_text(encoding="utf-8")
+    assert figures.wide(page) == ([] if told else ["made_up"])
+    (figure, *_) = figures.figures(written(page, text.replace('"ms"', '"error"')))
+    assert not figure.fault
+    assert figures.times_in('rows[0]["memory_ratio"]', "made_up") == set()
+    apart = f"{100 * spread:g}"
+    more = f"\nApart by {apart} %.\n\n<!-- record made_up\n{apart} = 100 * spread\n-->\n"
+    assert figures.wide(written(page, text + more)) == []
 
 
 def test_what_was_projected_is_called_so(page, monkeypatch):

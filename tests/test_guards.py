@@ -14,7 +14,13 @@ from zitter import loop, solve, together
 from zitter.bases.edges import ConvergenceWarning
 from zitter.hamiltonian import Driven, Hamiltonian
 from zitter.linalg.dense import Dense
-from zitter.solve.guards import Account, AccuracyWarning, stride, warn_of_spoilt_norm
+from zitter.solve.guards import (
+    Account,
+    AccuracyWarning,
+    stride,
+    warn_of_spoilt_norm,
+    warn_of_steps,
+)
 
 GRID = zt.Grid(128, 0.3)
 X = GRID.points(0)
@@ -238,6 +244,27 @@ def test_steps_too_long_are_named_with_a_step_that_would_do():
         zt.evolve(*arguments, step_check=True, step_limit=2 * sol.info["step_error"])
     with pytest.raises(zt.InputError, match="step_limit: must be positive, but is -1"):
         zt.evolve(*arguments, step_limit=-1.0)
+
+
+@pytest.mark.parametrize(("order", "advised"), [(1, "0.025"), (2, "0.1"), (4, "0.2")])
+def test_the_advised_step_is_by_the_order_of_the_method(order, advised):
+    """An error 16 times the limit asks for a 16th, a fourth or half of the step."""
+    with pytest.warns(AccuracyWarning, match=f"take dt = {advised} or less$"):
+        warn_of_steps([{"step_error": 0.032}], [2.0], 1e-3, 0.4, order)
+
+
+@pytest.mark.parametrize(("order", "limit"), [(2, 3e-3), (4, 1e-6)])
+def test_the_advised_step_leaves_an_error_of_the_limit(order, limit):
+    """And none far below it: the advice has two digits, and ranges differ by the next order."""
+    pulse = zt.SineSquared(amplitude=0.5, frequency=1.0, cycles=2)
+    H = hamiltonian(zt.Harmonic(1.0), zt.LengthGauge(pulse))
+    run = functools.partial(zt.evolve, H, packet(1.0, 0.0), (0.0, 6.0), step_check=True)
+    with pytest.warns(AccuracyWarning) as told:
+        run(0.25, zt.SplitOperator(order), step_limit=limit)
+    advice = re.search(r"take dt = (\S+) or less", str(told[0].message))
+    assert advice is not None
+    found = run(float(advice[1]), zt.SplitOperator(order), step_limit=1.0).info["step_error"]
+    assert 0.7 * limit < found < 1.2 * limit
 
 
 @pytest.mark.parametrize("norm", [1e-2, 1.0, 10.0])

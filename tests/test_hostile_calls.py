@@ -4,8 +4,10 @@
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 from __future__ import annotations
 
+import math
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +19,13 @@ from zitter import cli
 @pytest.fixture(scope="module")
 def H():
     return zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(31, 0.5))
+
+
+class Blind(zt.Taylor):
+    """Does not see that its step is too long."""
+
+    def prepare(self, H, t, dt):
+        return self
 
 
 class Pole(zt.Term):
@@ -61,6 +70,7 @@ RUNS = (
 ROUNDS = f"must be at most {2**31 - 1}, but is 1000000000000"
 SEED = f"must be at most {2**62}"
 PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
+OTHER = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +223,10 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.ProlateSpheroidal(1e4), "R: must have at most 2048 .* but needs 12010"),
         (lambda H: zt.scan(None, x=[1.0]), "run: must be a function, but is None"),
         (lambda H: zt.FieldSum(3), "fields: must be a list of Fields, but is 3"),
+        (
+            lambda H: zt.FieldSum([PULSE, OTHER, PULSE]),
+            "fields.2: must differ from those before it, but is fields.0 once more: factors make a",
+        ),
         (lambda H: zt.spectra.amplitudes(None, None, None), "atom: must be a Hamiltonian, but is"),
         (lambda H: zt.spectra.cutoff_energy(None, 1.0), "ionization_energy: must be a number, but"),
         (lambda H: zt.spectra.cutoff_energy(1.0, ponderomotive=2), '.* "ponderomotive_energy"'),
@@ -230,6 +244,37 @@ PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
         (lambda H: zt.qmc.reblock([1.0, np.nan]), "series: must be finite everywhere, but is not"),
         (lambda H: zt.qmc.reblock([1.0, 2.0], [1.0, np.inf]), "weights: must be finite everywhere"),
         (lambda H: zt.units.to_ev(None), "energy: must be a number, but is None"),
+        (lambda H: zt.VelocityGauge(PULSE, mass=1e-300), "mass: must be between 1e-30 and 1e"),
+        (lambda H: zt.Model(zt.Kinetic(), zt.SoftCoulomb()), "terms: must be a list of Terms, but"),
+        (
+            lambda H: zt.qmc.Electrons((1, 1), zt.qmc.Nucleus(1, [0, 0, 0])),
+            "nuclei: must be a list of Nucleus objects, but is ",
+        ),
+        (lambda H: H.at("a"), "t: must be a number in atomic units or a string like .*, but is .a"),
+        (lambda H: H.at(np.ones(3)), "t: must be one number, but is "),
+        *(
+            (lambda H, m=m, term=term: term(mass=m), "mass: must be between 1e-30 and 1e.30 elect")
+            for term in (zt.Kinetic, partial(zt.Harmonic, 1.0))
+            for m in (1e-300, 1e300)
+        ),
+        *(
+            (lambda H, psi=psi: zt.evolve(H, psi, (0, 1), 0.1), f"psi0: must have .* too {size}")
+            for psi, size in (
+                (np.full(31, 1e-200), "small"),
+                (np.full(31, 1e200), "large"),
+                (np.full(31, 1e-30, np.complex64), "small"),
+            )
+        ),
+        (
+            lambda H: zt.evolve(H, np.full(31, None), (0, 1), 0.1),
+            "psi0: must be an array of coefficients, but is an array of Python objects",
+        ),
+        (
+            lambda H: zt.Potential(array=np.full(31, None)),
+            "array: must be an array of numbers, but holds Python objects",
+        ),
+        (lambda H: zt.Matrix(np.full((2, 2), None)), "matrix: .* but holds Python objects"),
+        (lambda H: zt.Populations(np.full((2, 31), "x")), "states: .* but is an array of text"),
     ],
 )  # fmt: skip
 def test_refused(H, call, sentence):
@@ -253,6 +298,14 @@ def test_refused(H, call, sentence):
             r"terms\[2\]: must not couple light that is there already",
         ),
         (
+            [zt.Kinetic(), zt.LengthGauge(PULSE + OTHER), zt.VelocityGauge(PULSE)],
+            r"terms\[2\]: must not couple light that .* a pulse of LengthGauge: one gauge",
+        ),
+        (
+            [zt.Kinetic(), zt.LengthGauge(OTHER), zt.LengthGauge(PULSE + OTHER)],
+            r"terms\[2\]: must not couple light that .* a pulse of LengthGauge: once is enough",
+        ),
+        (
             [zt.Kinetic(), Pole()],
             r"terms\[1\]: must be finite on the basis, but Pole is not at 1 place",
         ),
@@ -265,9 +318,15 @@ def test_models_that_nobody_means_are_refused(terms, sentence):
 
 def test_terms_that_differ_in_a_number_are_two():
     wells = [zt.SoftCoulomb(centers=[-1.0]), zt.SoftCoulomb(centers=[1.0])]
-    other = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
-    light = [zt.LengthGauge(PULSE), zt.VelocityGauge(other)]  # two pulses, each in its gauge
+    light = [zt.LengthGauge(PULSE), zt.VelocityGauge(OTHER)]  # two pulses, each in its gauge
     zt.discretize(zt.Model([zt.Kinetic(), *wells, *light]), zt.Grid(31, 0.5))
+
+
+def test_two_equal_pulses_may_come_at_once():
+    """Pump and probe without a delay; one pulse as often as it is written."""
+    probe = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
+    for light in (zt.FieldSum([PULSE, probe]), PULSE + PULSE, zt.FieldSum([PULSE] * 2, [1, 0.5])):
+        zt.discretize(zt.Model([zt.Kinetic(), zt.LengthGauge(light)]), zt.Grid(31, 0.5))
 
 
 def test_nothing_moves_without_kinetic_energy():
@@ -292,6 +351,66 @@ def test_a_first_moment_where_light_is_not_finite(H):
         zt.evolve(moving, np.ones(31), (0, 1), 0.1)
 
 
+@pytest.mark.parametrize(
+    ("expression", "dt", "when"), [("x*sqrt(1.1-t)", 0.25, "1.125"), ("x/(0.75-t)", 0.5, "0.75")]
+)
+def test_an_end_that_h_itself_has_is_told(expression, dt, when):
+    """Not laid to the steps: a smaller dt would not help. One is at a moment alone, which is the
+    middle of a step."""
+    terms = [zt.Kinetic(), zt.Potential(expression=expression)]
+    moving = zt.discretize(zt.Model(terms), zt.Grid(31, 0.5))
+    sentence = f"infinite or NaN before t = .*, as H is at t = {when}: give a potential and light"
+    with pytest.raises(zt.RunError, match=sentence):
+        zt.evolve(moving, np.ones(31), (0, 2), dt, zt.Lanczos())
+
+
+def test_an_end_that_the_steps_have_is_laid_to_them():
+    """Powers of a step a thousand times too long are beyond the largest number."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), zt.Grid(31, 0.01))
+    with pytest.raises(zt.RunError, match=r"infinite or NaN before t = .*: take a smaller dt"):
+        zt.evolve(H, np.ones(31), (0, 40), 1.0, Blind(), save_every=40)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x if x > 0 else -x,
+        lambda x, t: x if t > 0.5 else 0 * x,
+        lambda x, t: x * np.sin(t),
+        lambda x: math.exp(x),
+    ],
+)
+def test_functions_that_jax_cannot_follow(function):
+    with pytest.raises(zt.InputError, match=r"function: must be made of jax.numpy.* jnp.where"):
+        terms = [zt.Kinetic(), zt.SoftCoulomb(), zt.Potential(function)]
+        zt.evolve(zt.discretize(zt.Model(terms), zt.Grid(31, 0.5)), np.ones(31), (0, 1), 0.1)
+
+
+def test_times_of_what_was_not_measured(H):
+    run = zt.evolve(H, np.ones(31), (0, 0.1), 0.1, observables=[zt.Norm()])
+    assert len(run.times_of("norm")) == 2
+    with pytest.raises(zt.InputError, match=r'name: .* this run \(norm\), .* did you mean "norm"'):
+        run.times_of("nrom")
+
+
+# Single, double, half, long and whole numbers, and those of machines with the other byte order.
+@pytest.mark.parametrize("kind", [">f8", ">f4", ">c16", "f2", "g", "G", ">i4", "f4"])
+def test_numbers_of_any_kind_are_taken(H, kind, tmp_path):
+    values = np.eye(3).astype(kind)
+    levels = zt.discretize(zt.Model([zt.Matrix(values)]), zt.Levels(3))
+    kept = zt.Populations(values)
+    run = zt.evolve(levels, values[0], (0, 1), 0.5, observables=[kept])
+    np.testing.assert_allclose(np.abs(run.final), [1, 0, 0], atol=1e-6)  # in single precision
+    np.testing.assert_allclose(run.observables["populations"][-1], [1, 0, 0], atol=1e-6)
+    potential = np.arange(31).astype(kind)
+    np.save(tmp_path / "v.npy", potential)
+    for term in (zt.Potential(array=potential), zt.Potential(file=str(tmp_path / "v.npy"))):
+        made = zt.discretize(zt.Model([zt.Kinetic(), term]), H.basis)
+        without = zt.discretize(zt.Model([zt.Kinetic()]), H.basis)
+        diagonal = np.diag(np.asarray(made.as_matrix()) - np.asarray(without.as_matrix()))
+        np.testing.assert_allclose(diagonal, np.arange(31), atol=1e-5)
+
+
 CASE = """
 [basis]
 type = "Grid"
@@ -313,6 +432,7 @@ dt = 0.1
     [
         (None, "initial.file: must exist"),
         (np.zeros(31), "initial.file: must hold a state, but that of .* vanishes"),
+        (np.full(31, 1e-200), "initial.file: must have a norm that can be squared, but it is too"),
         (np.ones(7), r"initial.file: must hold a state of the basis' shape \(31,\)"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import h5py
 import numpy as np
 import pytest
 
@@ -184,3 +185,22 @@ def test_a_stored_state_of_another_basis_is_told(tmp_path, recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r"belongs to another basis, Grid.*0\.4.*for Grid.*0\.2"):
         initial.Stored(str(file)).make(zt.discretize(terms, zt.Grid(21, 0.2)), 0.0)
+
+
+@pytest.mark.parametrize("kind", [">f8", ">f4", "f2"])
+def test_a_stored_state_of_other_numbers(kind, tmp_path):
+    """As another program may have written them: of another byte order, or of half precision."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(21, 0.4))
+    run = zt.evolve(H, zt.eigenstates(H, 1).states[0], (0.0, 1.0), 0.1)
+    run.save(file := tmp_path / "run.h5")
+    with h5py.File(file, "r+") as data:
+        scales = [dim[0] for dim in data["final"].dims]
+        values = data["final"][()].astype(kind)
+        del data["final"]
+        data["final"] = values
+        for dim, scale in zip(data["final"].dims, scales, strict=True):
+            dim.attach_scale(scale)
+    psi, _ = initial.Stored(str(file)).make(H, 0.0)
+    assert np.iscomplexobj(run.final) and np.ptp(np.imag(run.final)) > 0.1
+    # Half of a unit in the last of 11 digits.
+    np.testing.assert_allclose(psi, run.final, atol=2**-11)

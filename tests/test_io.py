@@ -131,7 +131,8 @@ def test_dimensions_that_are_none(tmp_path, value):
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    """Else a machine that loses its power may leave an empty file under it."""
+    """Else a machine that loses its power may leave an empty file under it; and then the folder
+    is, or the name may be gone."""
     calls = []
 
     class Told(files.Disk):
@@ -143,13 +144,17 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
             calls.append("sync")
             super().sync(handle)
 
+        def sync_folder(self, path):
+            calls.append(path)
+            super().sync_folder(path)
+
         def replace(self, source, target):
             calls.append("replace")
             super().replace(source, target)
 
     monkeypatch.setattr(files, "disk", Told())
     io.write(tmp_path / "x.h5", io.Dataset({"x": io.Variable(np.arange(3.0), ("x",))}, {}))
-    assert "write" in calls and calls[-2:] == ["sync", "replace"]
+    assert "write" in calls and calls[-3:] == ["sync", "replace", tmp_path]
 
 
 def test_a_file_that_ends_inside_its_checksum_is_damaged(tmp_path):

@@ -68,7 +68,7 @@ class Summation(Case):
     def check(self, estimating):
         pass
 
-    def estimate(self):
+    def estimate(self, every=None):
         return Estimate({"terms": self.terms}, {"terms": str(self.terms)})
 
     def run(self, job: Job):

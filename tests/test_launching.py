@@ -72,3 +72,9 @@ def test_who_says_what_went_wrong(monkeypatch, capsys, launcher):
     assert capsys.readouterr().err == ("error: process 1 of 2: bad input\n" if launcher else "")
     assert cli._fail("a full disk", 1, alone=True) == 1
     assert capsys.readouterr().err == "error: process 1 of 2: a full disk\n"
+
+
+@pytest.mark.parametrize("count", [10**6, 10**30])
+def test_processes_that_cannot_fit_are_refused(count):
+    with pytest.raises(checks.InputError, match=r"--processes: must be at most .* but is 10"):
+        launching.wanted(count)

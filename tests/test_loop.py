@@ -13,7 +13,7 @@ import pytest
 import systems
 import zitter as zt
 from zitter import checks, io, loop
-from zitter.solve import watching
+from zitter.solve import guards, watching
 
 
 def logistic(context, state):
@@ -212,6 +212,13 @@ def test_evolve_stops_at_nan():
     H = zt.discretize(zt.Model([zt.Kinetic(), term]), grid)
     with pytest.raises(zt.RunError, match="became infinite or NaN"):
         zt.evolve(H, np.exp(-(grid.points(0) ** 2)), (0.0, 1.0), 0.01, zt.SplitOperator())
+
+
+@pytest.mark.parametrize("after", [np.inf, np.nan])
+def test_infinite_states_end_a_run_also_where_h_is_finite(after):
+    H = zt.discretize(zt.Model([zt.Kinetic()]), zt.Grid(16, 0.5))
+    problem = guards.Account.of(H).problem(0.5, 1.0, after, None)
+    assert problem == "The state became infinite or NaN before t = 0.5: take a smaller dt."
 
 
 def test_evolve_checkpoint_and_resume_give_the_same_bits(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -48,6 +49,18 @@ def test_save_and_load(solution, tmp_path):
 def test_load_takes_an_output_directory(solution, tmp_path):
     solution.save(tmp_path / "result.h5")
     np.testing.assert_array_equal(zt.load(tmp_path).times, solution.times)
+
+
+def test_files_say_the_units(solution, tmp_path):
+    """Times are atomic units, those of observables that are recorded less often as well."""
+    solution.save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5") as file:
+        found = {name: item.attrs.get("units") for name, item in file.items()}
+        np.testing.assert_allclose(file["time"], 0.25 * np.arange(5), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(file["time_density"], [0.0, 0.5, 1.0], rtol=0, atol=1e-14)
+    units = {"time": "a.u. time", "time_density": "a.u. time", "x": "bohr", "y": "bohr"}
+    units |= {"norm": "1", "position": "bohr", "density": "1/bohr^d", "populations": "1"}
+    assert {name: found[name] for name in units} == units
 
 
 def test_xarray(solution, tmp_path):

@@ -59,6 +59,21 @@ def test_shorter_rows_are_filled_up_and_errors_that_some_items_have_are_kept():
     assert sweep.described["energies"][1] == "hartree" and "left_out" not in sweep.info
 
 
+def test_courses_in_time_say_their_units():
+    times = np.array([0.0, 0.5, 1.0])
+    items = [
+        Solution(times, {"position": k * times**2}, np.ones(1), None, {}, {},
+                 described={"position": ((), "bohr", "position")})
+        for k in (1, 2, 3)
+    ]  # fmt: skip
+    variables = put_together(items, "laser.cep=0,1,2").dataset().variables
+    assert variables["time"].units == "a.u. time"
+    np.testing.assert_array_equal(variables["time"].data, times)
+    course = variables["position_course"]
+    assert (course.dims, course.units) == (("laser.cep", "time"), "bohr")
+    np.testing.assert_array_equal(course.data, np.outer([1, 2, 3], times**2))
+
+
 def test_what_cannot_be_put_together_is_named():
     class Odd(Eigenstates):
         def numbers(self):

@@ -106,6 +106,9 @@ class TestAxes:
                 "each would do, with --precision",
             ),
             ("mesh.space=1,2", "mesh.space must be the same for all items"),
+            ("basis=1,2", "basis must be a key with a value, but is a table: name a key in it, "),
+            ("basis=a,b", "but is a table: name a key in it, such as basis.shape"),
+            ("laser=1:2:lin:3", "but is a table: name a key in it, such as laser.intensity"),
         ],
     )
     def test_refusals(self, text, sentence):
@@ -221,6 +224,27 @@ def test_what_submitit_refuses_leaves_no_folder(tmp_path):
     with pytest.raises(zt.InputError, match="--slurm: must suit submitit, but") as error:
         arrays.submit("cluster=local,colour=red", tmp_path / "new" / "out", [0], ["zitter"])
     assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+def test_options_of_an_array_reach_slurm(tmp_path, monkeypatch):
+    """By what stands in the script that `sbatch` is given, here a stand-in that names a job."""
+    pytest.importorskip("submitit")
+    (tmp_path / "bin").mkdir()
+    for name in ("sbatch", "srun"):
+        program = tmp_path / "bin" / name
+        program.write_text("#!/bin/sh\necho Submitted batch job 17\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    wishes = "partition=big,tasks=2,time=95,gpus=3,cpus=5,nodes=2,memory=7"
+    assert arrays.submit(wishes, tmp_path / "out", [0, 1, 2, 3], ["zitter"]) == 0
+    (script,) = {file.read_text() for file in (tmp_path / "out" / "slurm").glob("*.sh")}
+    lines = [line.removeprefix("#SBATCH --") for line in script.splitlines()]
+    asked = dict(line.split("=", 1) for line in lines if "=" in line and "#" not in line)
+    expected = {
+        "partition": "big", "time": "95", "gpus-per-node": "3", "cpus-per-task": "5", "nodes": "2",
+        "mem": "7GB", "array": "0-1%2",
+    }  # fmt: skip
+    assert {key: asked.get(key) for key in expected} == expected
 
 
 def test_tasks_of_an_array_get_the_options_of_the_command(case, tmp_path, capsys, monkeypatch):

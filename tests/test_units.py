@@ -42,6 +42,14 @@ def test_atomic_unit_of_intensity():
     assert pytest.approx(expected, rel=1e-11) == units.INTENSITY_W_PER_CM2
 
 
+def test_atomic_unit_of_fluence():
+    # ε0 c ∫E² dt of the field itself, with no half as in the mean over a wave: 1.698 J/cm².
+    field, time = CODATA["atomic unit of electric field"], CODATA["atomic unit of time"]
+    expected = scipy.constants.epsilon_0 * scipy.constants.c * field**2 * time * 1e-4
+    assert pytest.approx(expected, rel=1e-11) == units.FLUENCE_J_PER_CM2
+    assert pytest.approx(1.698, abs=5e-4) == units.FLUENCE_J_PER_CM2
+
+
 @pytest.mark.parametrize(
     ("text", "dimension", "expected"),
     [

@@ -12,7 +12,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from zitter import checks
 
 # What Python and NumPy say of a wrong argument, somewhere inside.
 RAW = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError)
+_LISTS = (Sequence, Iterable, tuple, np.ndarray)
 _EMPTY = inspect.Parameter.empty
 _WORDS: dict[Any, str] = {
     float: "a number", complex: "a number", Any: "an array of numbers", None: "None",
@@ -35,7 +36,11 @@ def judge(function: Callable[..., Any], args: Any, given: Any) -> None:
     try:
         bound = signature.bind(*args, **given)
     except TypeError:  # too few of them or too many: Python's own words are plain
-        return
+        parameters = signature.parameters.values()
+        places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        if len(args) <= places:
+            return
+        bound = signature.bind_partial(*args[:places])  # some may have been meant as one list
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -75,7 +80,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, bool | np.bool_)
     if kind is Any:  # by right an array, where nothing is said
         return value is not None and not isinstance(value, str) and np.size(_array(value)) > 0
-    if kind in (Sequence, tuple, np.ndarray):
+    if kind in _LISTS:
         return _is_list(value, inner)
     return not isinstance(kind, type) or isinstance(value, kind)
 
@@ -115,6 +120,6 @@ def _in_words(hint: Any) -> str:
         return " or ".join(dict.fromkeys(_in_words(one) for one in inner))
     if kind is typing.Literal:
         return " or ".join(map(repr, inner))
-    if kind in (Sequence, tuple, np.ndarray):
-        return f"a list of {inner[0].__name__}s" if _of_objects(inner) else "a list of numbers"
+    if kind in _LISTS:
+        return f"a list of {checks.plural(inner[0])}" if _of_objects(inner) else "a list of numbers"
     return _WORDS.get(kind) or checks.in_words(kind)

@@ -34,7 +34,7 @@ from zitter.keywords import caller
 from zitter.remade import is_remade
 
 STATE, BEFORE = "state.h5", "state-before.h5"
-LAYOUT = "named arrays"  # what `state.h5` says of itself; records had no names before
+LAYOUT = "named arrays, steps"  # what `state.h5` says of itself; earlier ones counted otherwise
 
 
 class Order(Protocol):
@@ -114,6 +114,7 @@ class Checkpoint:
             return
         with contextlib.ExitStack() as taken:
             try:
+                locks.require_ours(self.folder, there=True)
                 taken.enter_context(locks.held(self.folder, "checkpoint"))
             except OSError as error:
                 raise checks.RunError(f"the run cannot begin: {files.reason(error)}") from None
@@ -129,20 +130,25 @@ class Checkpoint:
         piece: Piece,
         steps: int | None = None,
         axis: Axis | None = None,
+        rows: int | None = None,
     ) -> int:
         """Keep a piece and the state after it; the number of pieces there are now.
+
+        There are as many `rows` of records by then as steps, unless it is told.
 
         A run that does not go on with what is there removes it first: no state may count the
         pieces of another run.
         """
         here = processes.first()
+        locks.require_ours(self.folder, there=True)
         if self.begun and not self.folder.is_dir():  # a new one would lack what was there
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder))
         if not self.own:
             self.empty()
-        if piece.records or piece.visits:
+        if piece.length or piece.visits:
             if here:
-                self._write_piece(pieces, piece, done, axis or Axis())
+                self._write_piece(pieces, piece, done if rows is None else rows, axis or Axis())
+                locks.require_ours(self.folder, there=True)  # no state without its pieces
             pieces += 1
         attributes = {
             "layout": LAYOUT,
@@ -244,6 +250,7 @@ class Checkpoint:
     def empty(self) -> None:
         """Remove all states and records."""
         if processes.first():
+            locks.require_ours(self.folder)
             # What makes the others a whole goes first.
             states = (self.folder / STATE, self.folder / BEFORE)
             for file in (*states, *self.folder.glob("[rp]*-*.h5")):
@@ -258,10 +265,10 @@ class Checkpoint:
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
 
-    def _write_piece(self, number: int, piece: Piece, done: int, axis: Axis) -> None:
+    def _write_piece(self, number: int, piece: Piece, rows: int, axis: Axis) -> None:
         variables = _variables(piece.visits)
         if piece.records:
-            places = axis.start + axis.step * np.arange(done - piece.length, done)
+            places = axis.start + axis.step * np.arange(rows - piece.length, rows)
             variables[axis.name] = io.Variable(places, (axis.name,))
             records = {name: self.order.in_order(v) for name, v in piece.records.items()}
             for name, variable in _variables(records).items():

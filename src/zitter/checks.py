@@ -22,8 +22,11 @@ from zitter import units
 LONGEST = 600  # characters of a sentence; input may be of any length
 LARGEST_SEED = 2**62
 MOST_ROUNDS = 2**31 - 1  # what loops that JAX compiles can count
+SMALLEST_MASS, LARGEST_MASS = 1e-30, 1e30
 LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes, of Linux
 _SHOWN = 80  # characters of a value in it
+_NUMBERS = "iubfc"  # kinds of NumPy
+_COMPUTED = tuple(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
 # Kinds of plain data, in the words of input files.
 _PLAIN = {
     dict: "table", list: "list", tuple: "list", str: "text", int: "whole number", float: "number",
@@ -72,6 +75,8 @@ def shown(value: Any) -> str:
         return cut(repr(value), _SHOWN)
     if isinstance(value, dict):
         return "a table"
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind not in _NUMBERS:
+        return f"an array of {_held(value.dtype)}"
     if isinstance(value, type):
         return f"the class {value.__name__}, not an object {value.__name__}(…)"
     try:
@@ -82,6 +87,11 @@ def shown(value: Any) -> str:
     foreign = "np." in text and not isinstance(value, np.generic)
     fits = len(text) <= _SHOWN and "\n" not in text and not foreign
     return text if fits else in_words(type(value))
+
+
+def _held(kind: np.dtype) -> str:
+    words = {"O": "Python objects", "U": "text", "S": "text"}
+    return words.get(kind.kind, str(kind))
 
 
 def in_words(kind: type) -> str:
@@ -163,6 +173,18 @@ def non_negative(key: str, value: Any, dimension: str | None = None) -> Any:
     return number
 
 
+def mass(value: Any) -> Any:
+    """That of a particle: beyond these bounds its energies are no numbers on many a grid."""
+    number = positive("mass", value, "mass")
+    if not is_traced(number) and not SMALLEST_MASS <= number <= LARGEST_MASS:
+        raise InputError(
+            "mass",
+            f"must be between {SMALLEST_MASS:g} and {LARGEST_MASS:g} electron masses, but is "
+            f"{as_given(value)}",
+        )
+    return number
+
+
 def integer(key: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(key, f"must be a whole number, but is {shown(value)}")
@@ -225,7 +247,7 @@ def instance(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
 def listed(key: str, values: Any, kind: type) -> None:
     """Refuse what is no list of objects of a kind."""
     if not isinstance(values, list | tuple):
-        raise InputError(key, f"must be a list of {kind.__name__}s, but is {shown(values)}")
+        raise InputError(key, f"must be a list of {plural(kind)}, but is {shown(values)}")
     for position, value in enumerate(values):
         instance(f"{key}.{position}", value, kind)
 
@@ -248,10 +270,15 @@ def path(key: str, value: Any) -> Path:
         )
     for folder in found.parents:
         if os.path.lexists(folder):
-            if os.path.exists(folder) and not os.path.isdir(folder):
-                raise InputError(key, f'must lie in a folder, but "{folder}" is a file')
+            if not os.path.isdir(folder):
+                what = instead_of_folder(folder)
+                raise InputError(key, f'must lie in a folder, but "{folder}" is {what}')
             break
     return found
+
+
+def instead_of_folder(there: Path) -> str:
+    return "a file" if os.path.exists(there) else "a link to nothing"
 
 
 def resume(value: Any, checkpoint: Any) -> bool:
@@ -266,6 +293,12 @@ def resume(value: Any, checkpoint: Any) -> bool:
             f"must find the checkpoint to resume, but there is no {shown(str(checkpoint))}",
         )
     return True
+
+
+def plural(kind: type) -> str:
+    """Several objects of a class, whose name may end as a plural would."""
+    name = kind.__name__
+    return f"{name} objects" if name.endswith("s") else f"{name}s"
 
 
 def with_article(name: str) -> str:
@@ -283,18 +316,29 @@ def numbers(key: str, value: Any) -> np.ndarray:
     return found
 
 
+def native(numbers: np.ndarray) -> np.ndarray:
+    """The same in a kind of number that is computed with: single or double, as this machine has
+    them. Others (whole, half, long, of another byte order) become double; what is no number stays.
+    """
+    if numbers.dtype.kind not in _NUMBERS:
+        return numbers
+    kind = numbers.dtype.newbyteorder("=")
+    if kind not in _COMPUTED:
+        kind = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
+    with np.errstate(over="ignore"):  # beyond double is infinite
+        return numbers.astype(kind, copy=False)
+
+
 def array(key: str, value: Any, shape: tuple[int | None, ...] | None = None) -> Any:
     """A finite array of numbers; `shape` may hold None where any length will do."""
     if is_traced(value):
         return value
     try:
-        result = np.asarray(value)
-        if result.dtype.kind in "iub":
-            result = result.astype(np.float64)
+        result = native(np.asarray(value))
     except (TypeError, ValueError):
         raise InputError(key, f"must be an array of numbers, but is {shown(value)}") from None
     if result.dtype.kind not in "fc":
-        what = f"holds {result.dtype}" if result.ndim else f"is {shown(value)}"
+        what = f"holds {_held(result.dtype)}" if result.ndim else f"is {shown(value)}"
         raise InputError(key, f"must be an array of numbers, but {what}")
     if shape is not None:
         fits = result.ndim == len(shape) and all(

@@ -31,7 +31,7 @@ def write_cube(
     `atoms` are (charge, position).
     """
     path = checks.path("path", path)
-    values = np.asarray(values)
+    values = checks.array("values", values)
     if values.ndim != 3:
         raise checks.InputError("values", f"must have three axes, but have {values.ndim}")
     if len(axes) != 3:

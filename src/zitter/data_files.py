@@ -111,14 +111,14 @@ def text(
     key: str = "file",
     largest: int = LARGEST_TEXT,
 ) -> str:
-    """The text of a file in UTF-8."""
+    """The text of a file in UTF-8, without the mark that editors of Windows begin it with."""
     with reading(path, what, key) as file:
         size = file.stat().st_size
         if size > largest:
             raise checks.InputError(
                 key, f'must have at most {largest} bytes, but "{path}" has {size}'
             )
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
 
 
 def _require_memory(key: str, needed: float) -> None:

@@ -9,10 +9,12 @@ when it closes a file. The error is raised when HDF5 is done.
 
 A checksum is a trailer behind the contents, where HDF5 does not look: "zitter", the length of the
 contents and their digest. A program that changes the file cuts it off: then there is none.
+Digests are of pieces, several at a time, since one core hashes more slowly than disks write.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import hashlib
 import io
@@ -22,6 +24,7 @@ import secrets
 import socket
 import stat
 import struct
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +35,11 @@ from zitter import checks
 TEMPORARY = ".*.tmp"  # how names of files look that are not whole yet
 DAY = 86400.0  # seconds
 _WRITER = re.compile(r"@([^@]+)@(\d+)@[0-9a-f]+\.tmp$")
-_MARK = b"zitter\x00\x01"
+_MARK = b"zitter\x00\x02"
 _TRAILER = struct.Struct(f"<{len(_MARK)}sQ32s")
 _CHUNK = 2**22
+_MANY = 2**26  # bytes that take a time worth telling
+_THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
 _SMALL = 2**16  # bytes: what HDF5 may want to read again are short tables
 
 
@@ -61,6 +66,13 @@ class Disk:
 
     def sync(self, handle: int) -> None:
         os.fsync(handle)
+
+    def sync_folder(self, path: Path) -> None:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
         os.replace(source, target)
@@ -169,6 +181,32 @@ def whole(
     finally:
         with contextlib.suppress(OSError):
             disk.remove(temporary)
+
+
+def seconds_to_write(folder: Path, size: float) -> float:
+    """Time for so many bytes with their checksums, from a few that are written without a name in
+    the nearest folder there is; 0 where they are few, or none can be written there."""
+    if size < _MANY:
+        return 0.0
+    try:
+        folder = folder.absolute()
+        while not folder.is_dir():
+            folder = folder.parent
+        # A disk may still be busy with what came before.
+        return min(_seconds_of_trial(folder) for _ in range(2)) * size / _MANY
+    except OSError:  # a run would say so
+        return 0.0
+
+
+def _seconds_of_trial(folder: Path) -> float:
+    data = os.urandom(_CHUNK)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        tick = time.perf_counter()
+        for _ in range(_MANY // _CHUNK):
+            file.write(data)
+        _digest(file.fileno(), _MANY)
+        os.fsync(file.fileno())
+        return time.perf_counter() - tick
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -280,18 +318,22 @@ def _write_trailer(sink: Sink) -> None:
 
 
 def _digest(handle: int, length: int) -> bytes:
-    """BLAKE2b of the first `length` bytes."""
-    found = hashlib.blake2b(digest_size=32)
-    for start in range(0, length, _CHUNK):
-        found.update(os.pread(handle, min(_CHUNK, length - start), start))
-    return found.digest()
+    """BLAKE2b of the first `length` bytes: of the digests of their pieces."""
+
+    def piece(start: int) -> bytes:
+        data = os.pread(handle, min(_CHUNK, length - start), start)
+        return hashlib.blake2b(data, digest_size=32).digest()
+
+    starts = range(0, length, _CHUNK)
+    if len(starts) < 4:
+        found = map(piece, starts)
+    else:
+        with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
+            found = list(pool.map(piece, starts))
+    return hashlib.blake2b(b"".join(found), digest_size=32).digest()
 
 
 def _sync_folder(folder: Path) -> None:
     """So that the new name outlives a power cut, where the file system can promise that."""
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        disk.sync_folder(folder)

@@ -209,6 +209,7 @@ class Hamiltonian(eqx.Module):
 
     def at(self, t: Any) -> Hamiltonian:
         """H frozen at one time."""
+        t = checks.scalar("t", t, "time")
         origin = self.origin.then(lambda H: H.at(t))
         return Hamiltonian(self.basis, self.mix([1.0], [t]), origin=origin)
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, kinds, processes, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, check_norm
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
 from zitter.hamiltonian import Driven, Hamiltonian
@@ -265,6 +265,7 @@ class Stored(InitialState):
         if not np.all(np.isfinite(psi)) or not np.any(psi):
             fault = "vanishes" if not np.any(psi) else "is not finite"
             raise checks.InputError("file", f"must hold a state, but that of {self.file} {fault}")
+        check_norm("file", H.basis, _in_precision(psi, H.basis))
         ours, theirs = (" ".join(repr(basis).split()) for basis in (H.basis, result.basis))
         if result.basis is not None and ours != theirs:
             warnings.warn(
@@ -342,6 +343,7 @@ def _told_of_core(valence: float, energy: float, shell: tuple[int, int]) -> dict
 
 def _in_precision(psi: Any, basis: Basis) -> jax.Array:
     """ψ in the precision of the run, and the same on all processes: a sign is free."""
+    psi = runtime.native(psi)
     psi = psi if processes.count() == 1 else runtime.of_first(psi)
     return jnp.asarray(basis.cut_evenly(psi)).astype(runtime.settings().complex_dtype)
 

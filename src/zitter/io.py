@@ -213,6 +213,7 @@ def pairs(numbers: np.ndarray) -> np.ndarray:
 
 def _complex(parts: np.ndarray) -> np.ndarray:
     """The numbers' own bits: a sum x + iy would lose the sign of zeros."""
+    parts = checks.native(parts)
     kind = np.result_type(parts.dtype, np.complex64)
     return np.ascontiguousarray(parts).view(kind)[..., 0]
 

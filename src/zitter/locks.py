@@ -8,6 +8,7 @@ processes of one machine apart, not those of two: nobody removes what may be ano
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import os
@@ -30,7 +31,99 @@ class InUse(checks.InputError):
     """Another run is at work in a folder."""
 
 
+class Taken(checks.RunError):
+    """A folder was removed under a run, and what has its name now may be another one's."""
+
+
+@dataclasses.dataclass
+class Lock:
+    """A folder that is held. Its handles keep the kernel from giving their numbers to others."""
+
+    path: Path
+    how: int
+    handle: int
+    folder: int
+
+    @property
+    def ours(self) -> bool:
+        """Whether nobody has removed the folder, or the lock, and made it anew."""
+        return _is(self.path.parent, self.folder) and _is(self.path, self.handle)
+
+    def take_again(self) -> None:
+        """Hold a folder that was removed: made anew here, unless another one was faster."""
+        try:
+            fresh = _taken(self.path, "", self.how, None)
+        except InUse:
+            raise self.taken() from None
+        old = self.folder, self.handle
+        self.folder, self.handle = fresh.folder, fresh.handle
+        for handle in old:
+            os.close(handle)
+
+    def taken(self) -> Taken:
+        return Taken(
+            f"the run broke off: {self.path.parent} was removed while it was on, and what is there "
+            "now is not its own. Nothing more is written there."
+        )
+
+    def release(self, made: list[Path]) -> None:
+        """The last one removes the file; who waits for it meanwhile will find that it is gone."""
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self.ours:
+                    files.disk.remove(self.path)
+                    for place in made:  # if nothing was put into it
+                        place.rmdir()
+        finally:
+            os.close(self.folder)
+            os.close(self.handle)
+
+
+def _is(path: Path, handle: int) -> bool:
+    """Whether a path is what a handle was opened for; what is not there is nobody else's."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return True
+    try:
+        return os.path.samestat(there, os.fstat(handle))
+    except OSError:  # of a folder that another machine has removed
+        return False
+
+
 Wait = Callable[[str], None]
+_held_here: list[Lock] = []  # by this process
+
+
+def ours(place: Path) -> bool:
+    """Whether nobody has removed a folder that this process holds around a place and made it
+    anew."""
+    return all(lock.ours for lock in _around(place))
+
+
+def require_ours(place: Path, there: bool = False) -> None:
+    """Before something is written or removed; of folders that are gone, too, if they have to be
+    `there`."""
+    for lock in _around(place):
+        folder = lock.path.parent
+        if there and not folder.is_dir():
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+        if not lock.ours:
+            raise lock.taken()
+
+
+def take_again(place: Path) -> None:
+    """Before a result is written, which is not to be lost: a folder that is gone is made anew, and
+    is this process's as before."""
+    for lock in _around(place):
+        if not lock.path.parent.is_dir():
+            lock.take_again()
+    require_ours(place)
+
+
+def _around(place: Path) -> list[Lock]:
+    return [lock for lock in _held_here if place.is_relative_to(lock.path.parent)]
 
 
 @contextlib.contextmanager
@@ -67,15 +160,13 @@ def shared(folder: Path, key: str, alone: Callable[[], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def _held(folder: Path, key: str, how: int, wait: Wait | None) -> Iterator[None]:
     made = [place for place in (folder, *folder.parents) if not place.exists()]
-    path = folder / NAME
-    handle = _taken(path, key, how, wait)
+    lock = _taken(folder / NAME, key, how, wait)
+    _held_here.append(lock)
     try:
         yield
     finally:
-        try:
-            _remove(path, handle, made)
-        finally:
-            os.close(handle)
+        _held_here.remove(lock)
+        lock.release(made)
 
 
 def clear(folder: Path) -> None:
@@ -108,25 +199,19 @@ def _remove_abandoned(path: Path) -> None:
             files.disk.remove(path)
 
 
-def _remove(path: Path, handle: int, made: list[Path]) -> None:
-    """The last one removes the file; who waits for it meanwhile will find that it is gone."""
-    with contextlib.suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        files.disk.remove(path)
-        for place in made:  # if nothing was put into it
-            place.rmdir()
-
-
-def _taken(path: Path, key: str, how: int, wait: Wait | None) -> int:
+def _taken(path: Path, key: str, how: int, wait: Wait | None) -> Lock:
     while True:
-        handle = _opened(path)
-        try:
-            if _locked(path, handle, key, how, wait):
-                return handle
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
+        with contextlib.ExitStack() as opened:
+            handle = _opened(path)
+            opened.callback(os.close, handle)
+            if not _locked(path, handle, key, how, wait):
+                continue
+            try:
+                folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:  # removed just now
+                continue
+            opened.pop_all()
+            return Lock(path, how, handle, folder)
 
 
 def _opened(path: Path, tries: int = 100) -> int:
@@ -155,7 +240,7 @@ def _locked(path: Path, handle: int, key: str, how: int, wait: Wait | None) -> b
         if error.errno not in _NO_LOCKS:
             raise
     try:
-        if os.stat(path).st_ino != os.fstat(handle).st_ino:
+        if not os.path.samestat(os.stat(path), os.fstat(handle)):
             return False
     except FileNotFoundError:
         return False

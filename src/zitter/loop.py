@@ -73,6 +73,7 @@ def drive(
     resume: bool = False,
     progress: bool = False,
     counted: int = 1,
+    recorded: int = 1,
     finish: Callable[[Any], Any] | None = None,
     finish_steps: int = 0,
     axis: Axis | None = None,
@@ -81,12 +82,13 @@ def drive(
     """Run `step(context, state) → (state, record)` `steps` times.
 
     `context` holds what does not change (a pytree: operators, parameters). `guard(state, done)`
-    may return a sentence that ends the run with its last good state saved; `visit(state, done)` is
-    called on the host whenever `done` is a multiple of `visit_every`, and returns named values to
-    keep. `counted` is what one step counts for in what people are told. `finish(state)` is what a
-    run does after its last step, guarded as they are; it counts for `finish_steps`. Records are
-    kept by name, over the `axis` of the run. What callers hold of the first state stays in memory
-    to the end: they may hand it over, as `Handed`.
+    may return a sentence that ends the run with its last good state saved. Records are kept of the
+    first and every `recorded`-th step; `visit(state, number of records)` is called on the host
+    after each multiple of `visit_every` of them, and returns named values to keep. `counted` is
+    what one step counts for in what people are told. `finish(state)` is what a run does after its
+    last step, guarded as they are; it counts for `finish_steps`. Records are kept by name, over the
+    `axis` of the run. What callers hold of the first state stays in memory to the end: they may
+    hand it over, as `Handed`.
     """
     started = time.perf_counter()
     progress = checks.boolean("progress", progress)
@@ -97,6 +99,7 @@ def drive(
     capacity = most_records(rows, steps)
     total = steps * counted + finish_steps
     unsaved: list[Piece] = []
+    visit_every = visit_every and visit_every * recorded  # in steps, from here on
     count = 1
 
     def judge(advanced: Any, reached: int) -> None:
@@ -111,7 +114,8 @@ def drive(
         if checkpoint is None or done == saved_at:
             return
         joined = _join(unsaved)
-        pieces = checkpoint.save(done, state, pieces, joined, steps, axis)
+        rows = -(-done // recorded)
+        pieces = checkpoint.save(done, state, pieces, joined, steps, axis, rows)
         kept.append(joined)
         unsaved, last_saved, saved_at = [], time.perf_counter(), done
 
@@ -137,14 +141,15 @@ def drive(
             jax.block_until_ready(advanced)
             elapsed = time.perf_counter() - tick
             judge(advanced, done + count)
-            state, done = advanced, done + count
             # A view of so many rows would keep the whole buffer.
-            taken = (np.array(runtime.to_host(b)[:count]) for b in buffers)
+            rows = slice(-done % recorded, count, recorded)
+            taken = [np.array(runtime.to_host(b)[rows]) for b in buffers]
+            state, done = advanced, done + count
             piece = Piece(dict(zip(names, taken, strict=True)), {})
             del advanced, buffers
             unsaved.append(piece)
             if visit is not None and visit_every and done % visit_every == 0:
-                piece.visits = _stacked(visit(state, done))
+                piece.visits = _stacked(visit(state, done // recorded))
             advance(done * counted)
             # Grow (or shrink) towards segments of the wanted length in seconds.
             wanted = count * segment_seconds / max(elapsed, 1e-6)

@@ -16,7 +16,7 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -318,7 +318,7 @@ def unroll() -> int:
     """Steps to write out in one turn of a time loop.
 
     A GPU pays for each turn (launches, and a copy of the carried state when the turn makes one new
-    array from it); the CPU runs short bodies several times faster than long ones.
+    array from it); the CPU runs short bodies faster than long ones.
     """
     return 1 if on_host() else 8
 
@@ -327,12 +327,12 @@ def memory_limit(device: Any = None) -> int | None:
     """Bytes the device can hold, or None where nobody says."""
     device = device or settings().device
     if device.platform == "cpu":
-        return _host_memory()
+        return host_memory()
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit")
 
 
-def _host_memory() -> int | None:
+def host_memory() -> int | None:
     """What the machine has, or as much of it as this process may have."""
     limits = []
     with contextlib.suppress(ValueError, OSError):
@@ -352,6 +352,37 @@ def release_memory() -> None:
     hundred MB), and large arrays that are made next would come on top of them."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # other C libraries
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def device_count() -> int:
+    """Devices that share what is divided."""
+    mesh = settings().mesh
+    return 1 if mesh is None else mesh.size
+
+
+def most_beyond(action: Callable[[], Any], expected: int = 0) -> int | None:
+    """Do something, and tell the most bytes that the device had in use beyond those before; None
+    where nobody counts. A device knows its highest mark alone: memory is taken up to there first,
+    if there is room for what is `expected` beside it.
+    """
+    device = settings().device
+    before = device.memory_stats() if settings().mesh is None else None
+    if not before or not {"peak_bytes_in_use", "bytes_limit"} <= before.keys():
+        action()
+        return None
+    mark = before["peak_bytes_in_use"]
+    if mark + 2 * expected > before["bytes_limit"]:
+        action()
+        return None
+    gap, ballast = mark - before["bytes_in_use"], None
+    # What is free need not be in one piece: then the mark is too high, and too little is seen.
+    with contextlib.suppress(jax.errors.JaxRuntimeError):
+        ballast = jax.block_until_ready(jnp.zeros(gap, jnp.uint8)) if gap > 0 else None
+    known = device.memory_stats()
+    action()
+    del ballast
+    found = device.memory_stats()["peak_bytes_in_use"]
+    return found - known["bytes_in_use"] if known["bytes_in_use"] >= mark or found > mark else None
 
 
 def mesh_memory() -> int | None:
@@ -411,6 +442,11 @@ def describe_shares(shares: dict[str, list[int]]) -> dict[str, str]:
     """The mesh that a run really used, and what each device held, for its `info`."""
     mesh = {axis: len(parts) for axis, parts in shares.items()}
     return {"mesh": str(mesh), "shares": str(shares)} if shares else {"mesh": ""}
+
+
+def native(array: Any) -> Any:
+    """What is no array of JAX, as one of NumPy that JAX takes."""
+    return array if isinstance(array, jax.Array) else checks.native(np.asarray(array))
 
 
 def as_state(array: Any, dtype: Any = None) -> jax.Array:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
@@ -20,6 +22,39 @@ from zitter.remade import parted
 
 RECORD_BYTES = 256 * 2**20  # the most a segment's records may take on the device
 SHORT = 256  # records: an equilibration and the run after it should be one program
+LONG = 1024  # the most of them, and the least of which all take no more than …
+LITTLE = 2**20  # bytes: so that a run and the check of its step are one program
+
+
+class Clock:
+    """Inside, time passes: `seconds` of it, and `compiling` what JAX tells to have spent on
+    compiling, which is no part of them."""
+
+    def __enter__(self) -> Clock:
+        self.started, self.before = time.perf_counter(), _spent_on_compiling()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        whole = time.perf_counter() - self.started
+        self.compiling = min(whole, _spent_on_compiling() - self.before)
+        self.seconds = whole - self.compiling
+
+
+_told: dict[str, float] = {}  # seconds of each kind of event so far
+_STAGES = ("jaxpr_trace", "jaxpr_to_mlir_module", "backend_compile")
+
+
+@functools.cache
+def _listening() -> None:
+    def add(event: str, duration_secs: float, **kwargs: Any) -> None:
+        _told[event] = _told.get(event, 0.0) + duration_secs
+
+    jax.monitoring.register_event_duration_secs_listener(add)
+
+
+def _spent_on_compiling() -> float:
+    _listening()
+    return sum(_told.get(f"/jax/core/compile/{stage}_duration", 0.0) for stage in _STAGES)
 
 
 def placed_shapes(function: Callable[..., Any], context: Any, *shapes: Any) -> Any:
@@ -62,6 +97,13 @@ def on_one_mesh(state: Any) -> Any:
     return jax.tree.map(copied, state)
 
 
+class Trial(NamedTuple):
+    """Seconds of all steps, and what libraries take on the way that the compiler does not count."""
+
+    seconds: float
+    scratch: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Program:
     """The segment of `drive`, compiled and not yet run."""
@@ -73,9 +115,10 @@ class Program:
     state: int = 0  # bytes of the state on each device, but for what is made once
     made: int = 0  # bytes of that
     record: int = 0  # bytes of one record
+    given: int = 0  # bytes of the arguments
 
-    def seconds(self, context: Any, state: Any, steps: float) -> float:
-        """Time for all steps, estimated by running the first few.
+    def tried(self, context: Any, state: Any, steps: float) -> Trial:
+        """What all steps take, estimated by running the first few.
 
         How many is what process 0 finds: a program that others run along with must take as many
         turns on each.
@@ -87,10 +130,12 @@ class Program:
             jax.block_until_ready(self.call(arrays, state, jnp.asarray(count, jnp.int32)))
             return time.perf_counter() - tick
 
-        timed(1)  # what only the first call does is no part of a step
+        # What only the first call does is no part of a step.
+        beyond = runtime.most_beyond(lambda: timed(1), self.memory)
+        scratch = 0 if beyond is None else max(0, beyond - (self.memory - self.given))
         (one,) = processes.agree(timed(1))
         count = int(max(1, min(self.capacity, steps, 0.5 / one)))
-        return (one if count == 1 else timed(count) / count) * steps
+        return Trial((one if count == 1 else timed(count) / count) * steps, scratch)
 
 
 def compiled(
@@ -109,10 +154,23 @@ def compiled(
     taken = time.perf_counter() - started
     row = sum(map(_bytes, jax.tree.leaves(records)))
     made, own = map(bytes_of, parted(state))
-    memory = memory_of(program)
+    memory, given = memory_of(program), sum(map(_bytes_here, jax.tree.leaves(arrays))) + made + own
     if memory is None:  # a back end that does not tell: arguments, results, two more states
-        memory = sum(map(_bytes, jax.tree.leaves(arrays))) + made + 4 * own + capacity * row
-    return Program(program, capacity, memory, taken, own, made, row)
+        memory = given + 3 * own + capacity * row
+    return Program(program, capacity, memory, taken, own, made, row, given)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two contexts, or states, make one program: their arrays may hold other numbers."""
+
+    def form(leaf: Any) -> Any:
+        return (leaf.shape, leaf.dtype) if hasattr(leaf, "dtype") else leaf
+
+    (leaves, tree), (others, other_tree) = map(jax.tree.flatten, (one, other))
+    try:
+        return tree == other_tree and list(map(form, leaves)) == list(map(form, others))
+    except ValueError:  # of static arrays nobody can tell in one word whether they are equal
+        return False
 
 
 def memory_of(program: Any) -> int | None:
@@ -224,6 +282,7 @@ def _sized(leaf: Any) -> bool:
 def most_records(record_leaves, steps: int) -> int:
     """How many records a segment may hold: a power of two within what the device should spend on
     them, so that runs of similar length share one compiled program, and all short ones do."""
-    affordable = RECORD_BYTES // max(sum(_bytes(r) for r in record_leaves), 1)
+    each = max(sum(_bytes(r) for r in record_leaves), 1)
     wanted = max(SHORT, 2 ** math.ceil(math.log2(max(steps, 1))))
-    return int(max(1, min(wanted, 1024, affordable)))
+    wanted = LONG if LONG * each <= LITTLE else wanted
+    return int(max(1, min(wanted, LONG, RECORD_BYTES // each)))

@@ -107,11 +107,15 @@ class _Items(eqx.Module):
 
 
 def _step(items: _Items, states: Any) -> Any:
-    def record(context: course.Context, state: Any) -> Any:
-        state, values = course.record(context, items.whole(state))
+    # All are at the same step. Asked of each, all would be measured after each part.
+    alike = items.on is None
+    begins = states.steps[0] % items.common.save_every == 0 if alike else None
+
+    def part(context: course.Context, state: Any) -> Any:
+        state, values = course.part(context, items.whole(state), begins)
         return items.changing(state), values
 
-    return items.each(record, states)
+    return items.each(part, states)
 
 
 @eqx.filter_jit
@@ -158,6 +162,7 @@ class _Watcher:
         self.before = np.asarray(_vitals(items, states)["norm"])
         self.account = guards.Account.of(plans[0].context.H)  # alike for plans of one form
         self.failed: dict[int, checks.RunError] = {}
+        self.judged = 0  # the last step that was
 
     def guard(self, states: Any, done: int) -> str | None:
         """A sentence once nothing is left to carry."""
@@ -167,13 +172,18 @@ class _Watcher:
                 problem = self._problem(plan, i, states, jax.tree.map(lambda x, i=i: x[i], seen))
                 if problem is not None:
                     self.failed[i] = checks.RunError(problem)
+        self.judged = int(np.max(seen["steps"]))
         return "All items failed." if len(self.failed) == len(self.plans) else None
 
     def _problem(self, plan: solve.Plan, i: int, states: Any, seen: dict[str, Any]) -> str | None:
         before, after = float(self.before[i]), float(seen["norm"])
         if seen["failed_at"] < np.inf or np.isnan(seen["failed_at"]):  # the method knows more of it
             own = jax.tree.map(lambda x: x[i], states)
-            return course.problem(plan.context, own, before, after)
+            return course.problem(plan.context, own, before, after, self.judged)
+        if not np.isfinite(after):
+            reason = course.spoilt(plan.context, self.judged, int(seen["steps"]))
+            if reason is not None:
+                return reason
         t = float(plan.context.start + seen["steps"] * plan.context.dt)
         return self.account.problem(t, before, after, seen["absorbed"])
 
@@ -193,7 +203,13 @@ def carried(
     """
     lead, count = plans[0], len(plans)
     items, stacked, states = _prepared(plans, psi)
-    tail, every = lead.tail, lead.context.save_every
+    rest = lead.rest
+    if about is None:
+        lead.warn_of_unseen(psi)
+    else:
+        for i, (plan, one) in enumerate(zip(plans, psi, strict=True)):
+            with about(i):
+                plan.warn_of_unseen([one])
     with batches.alone():
         watcher = _Watcher(items, plans, states)
         try:
@@ -201,20 +217,18 @@ def carried(
                 _step,
                 items,
                 states,
-                lead.records,
+                lead.parts,
                 label=label,
                 guard=watcher.guard,
                 checkpoint=checkpoint,
                 resume=checkpoint is not None,
                 progress=progress,
-                counted=every,
-                finish=(lambda states: _finish(items, states, tail)) if tail else None,
-                finish_steps=tail,
-                axis=loop.Axis("time", float(lead.context.start), float(every * lead.context.dt)),
+                finish=(lambda states: _finish(items, states, rest)) if rest else None,
+                **lead.driven,
             )
         except loop.Halted:
             return [watcher.failed[i] for i in range(count)]
-        last = [outcome.state, outcome.end] if tail else [outcome.state]
+        last = lead.last(outcome)
         seen = _look(items, stacked, last)
     ends, seen = jax.device_get((last, seen))
     found: list[Solution | checks.RunError] = []
@@ -263,19 +277,20 @@ def _warn(lead: solve.Plan, found: Sequence[Solution | checks.RunError], looks: 
 def estimate(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[int, float, float]:
     """Bytes that all items together take on each device, the time to compile and of all steps.
 
-    The last is estimated by a few record intervals, or by shorter ones.
+    The last is estimated by a few parts of the run, or by shorter ones.
     """
     items, _, states = _prepared(plans, psi)
-    lead, records = plans[0].context, plans[0].records
-    every = trials.interval(lead, len(plans))
+    lead = plans[0]
+    every = trials.interval(lead.context, len(plans))
     with batches.alone():
-        program = tried = segments.compiled(_step, items, states, records)
-        intervals = records * lead.save_every / every
-        if every != lead.save_every:
+        program = tried = segments.compiled(_step, items, states, lead.parts)
+        parts, looks = float(lead.parts), lead.looks
+        if every != lead.context.part:
             items = items.shortened(every)
-            tried = segments.compiled(_step, items, states, math.ceil(intervals))
-        running = tried.seconds(items, states, intervals)
-        return program.memory, program.seconds_to_compile, running
+            parts = looks = parts * lead.context.part / every
+            tried = segments.compiled(_step, items, states, math.ceil(parts))
+        running, scratch = trials.tried(tried, items, states, parts, looks)
+        return program.memory + scratch, program.seconds_to_compile, running
 
 
 def _prepared(plans: Sequence[solve.Plan], psi: Sequence[Any]) -> tuple[_Items, Any, Any]:

@@ -30,6 +30,23 @@ def test_states_go_to_the_splines_and_back(basis):
     np.testing.assert_allclose(basis.project(on_splines), psi, atol=1e-11)
 
 
+def test_light_and_absorbers_are_those_of_the_splines(basis):
+    """⟨φ|O|ψ⟩ of complex states is the same on either basis, signs included."""
+    rng = np.random.default_rng(4)
+    inside = np.arange(basis.shape[1]) < np.asarray(basis.sizes)[:, None]
+    phi, psi = inside * (rng.normal(size=(2, *basis.shape, 2)) @ [1, 1j])
+    there = [basis.on_parent(jnp.asarray(state)) for state in (phi, psi)]
+    for word in (
+        lambda on: on.position([0.0, 0.0, 1.0]),
+        lambda on: on.momentum([0.0, 0.0, 1.0]),
+        lambda on: on.absorber(12.0, lambda depth, spacing: 0.2 * depth**2),
+    ):
+        found = complex(jnp.vdot(phi, word(basis).apply(jnp.asarray(psi))))
+        expected = complex(jnp.vdot(there[0], word(basis.parent).apply(there[1])))
+        assert abs(expected) > 0.1
+        assert found == pytest.approx(expected, rel=1e-10)  # overlaps are kept to 1e-12, as above
+
+
 def test_static_part_and_ground_state(basis):
     pulse = zt.SineSquared(cycles=2, frequency=1.0, amplitude=0.1)
     H = zt.discretize(zt.Model([zt.FieldFree(), zt.LengthGauge(pulse)]), basis)

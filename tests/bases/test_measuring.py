@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import sph_harm_y
 
 import zitter as zt
 from zitter.bases.edges import ConvergenceWarning
@@ -34,6 +35,22 @@ def test_periodic_grid_goes_around():
     psi = grid.sample(lambda x: jnp.exp(2j * x))
     x = np.array([0.123, 3.3, -40.0])
     np.testing.assert_allclose(grid.evaluate(psi, x, 0, 0), np.exp(2j * x), atol=1e-4)
+
+
+def test_partial_waves_at_places():
+    """Σ P_lm(r)/r Y_lm of any P; in a plane through the nucleus l is summed in another way."""
+    basis = zt.SphericalBasis(zt.RadialBSplines(12, 7, 9.0), 2, m="all")
+    rng = np.random.default_rng(3)
+    psi = rng.normal(size=basis.shape) + 1j * rng.normal(size=basis.shape)
+    x, y, z = PLACES
+    for height in (z, 0.0):
+        r = np.sqrt(x**2 + y**2 + height**2)
+        angles = np.arccos(height / r), np.arctan2(y, x)
+        functions = (basis.radial.evaluate(r.ravel()) @ psi.T).T.reshape(-1, *r.shape) / r
+        waves = [sph_harm_y(l, m, *angles) for l, m in basis.channels]
+        expected = np.sum(functions * waves, axis=0)
+        found = basis.evaluate(jnp.asarray(psi), x, y, np.broadcast_to(height, x.shape))
+        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.slow

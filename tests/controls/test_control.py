@@ -11,6 +11,7 @@ import pytest
 
 import zitter as zt
 from zitter.controls.optimizing import _marks
+from zitter.controls.parameters import chosen
 
 # Two levels, 0.3 apart, and E(t) between them: a resonant pulse of area π inverts them.
 GAP, DIPOLE = np.diag([0.0, 0.3]), np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -163,6 +164,15 @@ def test_fluence_is_held():
     assert tight.value >= tight.course.values[0]
 
 
+def test_a_pulse_beyond_its_fluence_is_scaled_down_to_it():
+    """Not below: a fourth of ∫|E|² is half of the field."""
+    pulse = zt.FreeForm([[0.02, 0.03], [0.01, -0.04]], band=(0.2, 0.3), duration=30.0)
+    parameters = chosen(pulse, None, 0.25 * float(zt.fluence(pulse)))
+    made = parameters.pulse_of(parameters.start)
+    # The root, and what is divided by it, but for rounding.
+    np.testing.assert_allclose(made.coefficients, 0.5 * pulse.coefficients, rtol=1e-14)
+
+
 def test_bounds_are_held():
     found = zt.control(
         inversion(), guess(), parameters=["carrier.amplitude", "carrier.cep"],
@@ -280,6 +290,28 @@ def test_observables_and_functions_as_targets():
     many = inversion(zt.Populations(np.eye(2)))
     with pytest.raises(zt.InputError, match="target: must give one number, but populations gives"):
         zt.control(many, free())
+
+
+def test_observables_are_those_of_the_end():
+    """⟨H(t)⟩ in the middle of a pulse, with the dipole's energy in the field there."""
+    middle = inversion(zt.Energy(), end=32.0)
+    with pytest.warns(UserWarning, match="the pulse lasts until 60, but the run ends at 32"):
+        found = float(middle(guess()))
+    with pytest.warns(UserWarning, match="the pulse lasts until 60, but the run ends at 32"):
+        psi = np.asarray(middle.solution(guess()).final)
+    still = 0.3 * abs(psi[1]) ** 2
+    field = float(guess().electric_field(32.0)) * 2 * np.real(np.conj(psi[0]) * psi[1])
+    assert found == pytest.approx(still + field, rel=1e-12)
+    assert abs(field) > 1e-3
+
+
+def test_the_error_by_the_step_is_that_of_richardson():
+    """With the margin of 2, and but for the next order: (ωΔt)², 9 % of it."""
+    objective = zt.AtEnd(two_levels, LEVELS, UP[::-1], UP, dt=1.0)
+    fine = zt.AtEnd(two_levels, LEVELS, UP[::-1], UP, dt=0.05)
+    true = abs(float(objective(guess())) - float(fine(guess())))
+    assert true > 1e-4
+    assert objective.step_error(guess()) == pytest.approx(2 * true, rel=0.1)
 
 
 def test_observables_are_made_ready():

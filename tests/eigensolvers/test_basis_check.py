@@ -14,6 +14,7 @@ from systems import hydrogen
 from systems.stationary import MAKERS
 from zitter.expressions import Expression
 from zitter.solve import between
+from zitter.solve.accuracy import EnergyErrors, _error_per_change
 from zitter.solve.jumps import shifts
 
 
@@ -64,6 +65,13 @@ def test_nuclei_that_share_their_cores(R, h):
     H = zt.discretize(model, zt.Grid((27, 27, 35), h))
     eig = zt.eigenstates(H, 1, zt.LOBPCG(tol=1e-4), basis_check=True)
     assert abs(eig.energies[0] - level) < eig.info["energy_errors"][0] < 0.05
+
+
+def test_every_part_of_an_error_counts():
+    """Three levels, each with one of them alone; the box with its margin."""
+    solver, box, grid = np.diag([1e-3, 2e-3, 4e-3])
+    found = EnergyErrors(solver, box, grid, np.zeros(3), {"spacing": grid})
+    np.testing.assert_allclose(found.total, [1e-3, 3e-3, 4e-3], rtol=1e-15)
 
 
 @pytest.mark.parametrize("n", [16, slow(24)])
@@ -158,6 +166,34 @@ def test_a_potential_that_jumps(a):
     eig = zt.eigenstates(zt.discretize(model, zt.Grid(127, 0.2)), 1, basis_check=True)
     assert eig.info["basis_check"] == "spacing, jumps"
     assert abs(eig.energies[0] - square_well(a, 2.0)) < eig.info["energy_errors"][0] < 0.5
+
+
+def test_a_jump_costs_what_half_a_spacing_of_it_shifts():
+    """Both edges of the exact well half a spacing further out and in: E changes by half of that
+    each way. The larger of two neighbors is κh/2 = 2 % of |ψ|² too high at most."""
+    a, h = 1.01, 0.02
+    level = square_well(a, 2.0)
+    k, kappa = np.sqrt(2 * (level + 2)), np.sqrt(-2 * level)
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression=f"where(abs(x) < {a}, -2.0, 0.0)")])
+    grid = zt.Grid(801, h)
+    x = np.abs(grid.points(0))
+    psi = np.where(x < a, np.cos(k * x), np.cos(k * a) * np.exp(-kappa * (x - a)))
+    (found,) = np.asarray(shifts(zt.discretize(model, grid), [psi]))
+    exact = 0.5 * (square_well(a - h / 2, 2.0) - square_well(a + h / 2, 2.0))
+    assert found == pytest.approx(exact * (1 + kappa * h / 2), rel=0.02)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_change_of_the_spacing_says_the_error_by_the_order(order):
+    """ω = 1 by differences of that order: E(h) − E(0) from E(h) − E(rh), up to the next order."""
+    model, grid = zt.Model([zt.Kinetic(order=order), zt.Harmonic(1.0)]), zt.Grid(70, 0.2)
+    H = zt.discretize(model, grid)
+    other: Any = H.basis.poorer(H.operator)["spacing"][0]
+    here, there = (
+        np.asarray(zt.eigenstates(one, 2).energies) for one in (H, zt.discretize(model, other))
+    )
+    stated = np.abs(here - there) * _error_per_change(model, grid, other)
+    np.testing.assert_allclose(stated, np.abs(here - [0.5, 1.5]), rtol=0.02)
 
 
 @pytest.mark.parametrize(
@@ -275,8 +311,71 @@ def test_a_core_narrower_than_the_spacing(center):
     model = zt.Model([zt.Kinetic(), zt.SoftCoulomb(softening=1e-3)])
     grid = zt.Grid(61, 0.4, center=center)
     eig = zt.eigenstates(zt.discretize(model, grid), 1, basis_check=True)
-    assert eig.info["basis_check"].startswith("none: the spacing does not resolve the potential")
+    assert eig.info["basis_check"].startswith("none: the basis does not resolve the potential")
     assert "energy_errors" not in eig.info and "wrong by any amount" in eig.summary()
+
+
+@pytest.mark.parametrize(
+    ("basis", "potential"),
+    [
+        (zt.Grid(51, 0.4), "0.5*x**2 - 50*exp(-((x - 0.05)/0.01)**2)"),
+        (
+            zt.Grid((20, 20), 0.5, center=0.25),
+            "0.5*(x**2 + y**2) - 200*exp(-((x - 1.1)**2 + (y - 0.3)**2)/0.0025)",
+        ),
+        (
+            zt.SphericalBasis(zt.RadialBSplines(60, 7, 60.0, "graded"), 0),
+            "-1/r - 300*exp(-((r - 5.03)/0.003)**2)",
+        ),
+    ],
+    ids=["line", "plane", "splines"],
+)
+def test_a_well_that_no_point_lies_in(basis, potential):
+    """Each lowers the ground state by 0.7 hartree or more, and all points are beside it."""
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression=potential)])
+    eig = zt.eigenstates(zt.discretize(model, basis), 1, basis_check=True)
+    assert eig.info["basis_check"].startswith("none: the basis does not resolve the potential")
+    assert "energy_errors" not in eig.info
+
+
+@pytest.mark.parametrize(
+    ("n", "a", "b"), [(73, 2.740, 4.879), slow(73, 0.0, 2.137), slow(90, 1.3, 3.01)]
+)
+def test_splines_across_the_edges_of_a_well(n, a, b):
+    """−1.462 for a < r < b: sinh within, a sine in the well, e^(−κr) outside it."""
+    depth = 1.462
+
+    def mismatch(E):
+        kappa, q = np.sqrt(-2 * E), np.sqrt(2 * (E + depth))
+        slope = kappa / np.tanh(kappa * a) if a else np.inf  # u′/u at a
+        phase = (np.arctan(q / slope) if a else 0.0) + q * (b - a)
+        return q * np.cos(phase) + kappa * np.sin(phase)
+
+    exact = scipy.optimize.brentq(mismatch, -1.45, -0.5, xtol=1e-14)
+    expression = f"where(r > {a}, where(r < {b}, -{depth}, 0), 0)"
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression=expression)])
+    basis = zt.SphericalBasis(zt.RadialBSplines(n, 7, 25.0), 0)
+    eig = zt.eigenstates(zt.discretize(model, basis), 1, basis_check=True)
+    true, stated = abs(eig.energies[0] - exact), eig.info["energy_errors"][0]
+    assert eig.info["basis_check"] == "splines, points"
+    assert 1e-4 < true < stated < 0.02
+
+
+def test_a_mask_is_no_integral_of_a_potential():
+    """Splines without a fixed potential have nothing to integrate."""
+    basis = zt.SphericalBasis(zt.RadialBSplines(12, rmax=10.0), 0)
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.MaskAbsorber(5.0)]), basis)
+    found = zt.eigenstates(H, 2, zt.Direct())
+    assert between.closer(H, found, lambda finer: found.energies) is None
+
+
+def test_splines_that_are_not_dense_enough_for_the_fourth_level():
+    """ω = 1 on intervals of 1.1 bohr: with fewer splines it changes by less than its error."""
+    model = zt.Model([zt.Kinetic(), zt.Potential(expression="0.5*r**2")])
+    basis = zt.SphericalBasis(zt.RadialBSplines(60, 7, 60.0), 1)
+    eig = zt.eigenstates(zt.discretize(model, basis), 4, basis_check=True)
+    true = np.abs(np.asarray(eig.energies) - [1.5, 2.5, 3.5, 4.5])
+    assert np.all(true < eig.info["energy_errors"])
 
 
 @pytest.mark.parametrize("h", [0.4, 0.2])

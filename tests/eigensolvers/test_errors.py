@@ -1,12 +1,13 @@
 """Error estimates cover the true errors; boxes that are too small are named."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import zitter as zt
-from zitter.eigensolvers.errors import BoxWarning
+from zitter.bases.spherical.box import _NearWall
+from zitter.eigensolvers.errors import BoxWarning, algebraic_errors
 from zitter.linalg.sums import without_diagonal
 
 
@@ -37,6 +38,19 @@ def test_box_error_of_hydrogen_in_splines(rmax, n):
     assert np.all(estimate >= true - 1e-10) and np.all(estimate < 2.5 * true + 1e-10)
 
 
+@pytest.mark.parametrize("mass", [1.0, 2.0])
+def test_the_barrier_at_the_wall_of_splines_has_its_centrifugal_part(mass):
+    """½ω²r² + l(l+1)/2mr² at rmax, of which the fit is exact: r² is a polynomial."""
+    radial = zt.RadialBSplines(30, 7, 6.0)
+    H = zt.discretize(zt.Model([zt.Kinetic(mass), zt.Harmonic(0.5)]), zt.SphericalBasis(radial, 3))
+    bands, near = np.asarray(cast(Any, H.operator).bands), _NearWall(radial)
+    for l in range(4):
+        inverse_mass, height, free = near.fit(bands[l], l)
+        assert inverse_mass == pytest.approx(1 / mass, rel=1e-10) and not free
+        expected = 0.5 * 0.25 * 36 + l * (l + 1) / (2 * mass * 36)
+        assert height == pytest.approx(expected, rel=1e-10)
+
+
 @pytest.mark.parametrize("order", ["spectral", 2, 8])
 def test_mass_is_read_from_the_operator(order):
     """A heavier particle in the same box, scaled so that the physics is the same: E·m = const."""
@@ -62,6 +76,19 @@ def test_bounds_from_residuals_cover():
     for tol in (1e-2, 1e-4):
         found = zt.eigenstates(H, 3, zt.LOBPCG(tol=tol))
         assert np.all(np.abs(found.energies - exact) <= np.array(found.info["error_bounds"]))
+
+
+@pytest.mark.parametrize("gap", [0.02, 50.0])
+def test_the_bound_of_kato_and_temple_is_reached_by_two_levels(gap):
+    """Levels 0 and g, and cos θ, sin θ of them: E = g sin²θ, with r = g sin θ cos θ left over, is
+    r²/(g − E) too high."""
+    H = zt.discretize(zt.Model([zt.Matrix(np.diag([0.0, gap]))]), zt.Levels(2))
+    sine = 0.01
+    energy, residual = gap * sine**2, gap * sine * np.sqrt(1 - sine**2)
+    (bound,) = algebraic_errors(H, [energy], [residual], [gap])
+    assert bound == pytest.approx(energy, rel=1e-10)  # rounding of g adds 2e-16 g
+    (alone,) = algebraic_errors(H, [energy], [residual])
+    assert alone == pytest.approx(residual, rel=1e-10)  # nothing is known of what lies above
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -163,3 +164,7 @@ def test_inner_products_in_pieces_are_those_in_one(length):
     )
     found = block.gram(jnp.asarray(bra), jnp.asarray(ket))
     assert np.allclose(found, bra.conj() @ ket.T, rtol=0, atol=1e-12 * length)
+    if length > 2**16:  # a product as a whole would copy all of a block
+        steps = str(jax.make_jaxpr(block.gram)(jnp.asarray(bra), jnp.asarray(ket)))
+        pieces = length // block.LEAST_PIECE
+        assert f"slice_sizes=(5, {length // pieces})" in steps

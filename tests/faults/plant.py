@@ -27,7 +27,9 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
 LONGEST = 900  # seconds of the tests of one fault
 # Modules of the ground that keep files, and those that watch a run; other folders have their names.
-AREAS = {"solve": "guards"} | dict.fromkeys(("files", "checkpoints", "locks", "same_run"), "files")
+AREAS = {"solve": "guards"} | dict.fromkeys(
+    ("files", "io", "checkpoints", "locks", "same_run"), "files"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +108,8 @@ def main() -> int:
     parser.add_argument("--json", help="write the record of what was found here")
     options = parser.parse_args()
     chosen = [f for f in faults() if not options.words or any(w in f.name for w in options.words)]
+    for fault in chosen:  # before any takes its time
+        fault.planted((REPOSITORY / fault.file).read_text(encoding="utf-8"))
     if options.unchanged:
         needed = tuple(dict.fromkeys(test for fault in chosen for test in fault.tests))
         passed, line = pytest(REPOSITORY / "src", needed, 10 * LONGEST)

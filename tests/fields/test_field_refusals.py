@@ -270,3 +270,24 @@ def test_an_intensity_without_its_unit_is_told():
         SineSquared(**light, intensity="1e14 W/cm^2")
         SineSquared(**light, intensity="1e23 W/cm^2")  # meant so
         SineSquared(**light, intensity=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "holds none"),
+        ("# t E\n", "holds none"),
+        ("0 0 0\n1 1 1\n", "line 1 .* has 3 of them"),
+        ("0 0\n\n1 1 # two\n2\n", "line 4 .* has 1 of them"),
+        ("t E\n0 0\n", "line 1 .* has 't E'"),
+        ("0,0\n1,1\n", "line 1 .* has '0,0'"),
+    ],
+)
+def test_pulse_files_have_two_numbers_in_each_line(text, fault, tmp_path):
+    file = tmp_path / "pulse.dat"
+    file.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=f"^file: must hold .*{fault}") as refused:
+            Tabulated(file=str(file))
+    assert str(file) in str(refused.value)

@@ -104,6 +104,9 @@ def test_near_a_given_pulse(ellipticity):
     difference = free.electric_field_xyz(t) - pulse.electric_field_xyz(t)
     assert np.max(np.abs(difference)) < 0.03 * 0.03
     assert free.is_linear == pulse.is_linear
+    # As many frequencies as describe the band once: 2π/T apart, but that they must fill it.
+    spacing = np.diff(free.frequencies) * float(pulse.duration) / (2 * np.pi)
+    np.testing.assert_allclose(spacing, 1, atol=0.5 / len(spacing))
 
 
 def test_refusals():

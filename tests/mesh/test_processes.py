@@ -320,7 +320,7 @@ def test_all_processes_time_as_many_steps_as_the_first(monkeypatch):
     counts = []
     program = segments.Program(lambda arrays, state, n: counts.append(int(n)), 1024, 0, 0.0)
     monkeypatch.setattr(processes, "agree", lambda seconds: (0.5 / 7.9,))
-    program.seconds(None, None, 1000)
+    program.tried(None, None, 1000)
     assert counts == [1, 1, 7]
 
 

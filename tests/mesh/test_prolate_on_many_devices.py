@@ -10,11 +10,15 @@ ROUNDING = 1e-12  # sums over devices are taken in another order
 
 
 def check_products(rows: list[dict]) -> None:
-    """Products have the same bits; the picture and the joints of a solve are sums in any order."""
+    """Products have the same bits; the picture and the joints of a solve are sums in any order.
+
+    Complex matrices are multiplied by another routine where a device has one element: on some
+    processors the last bits of small numbers differ, far below the rounding of the largest.
+    """
     for row in rows:
-        errors = dict(row["errors"])
+        errors, turned = dict(row["errors"]), row["case"][1]
         assert errors.pop("resolvent") < 1e-14 and errors.pop("plane") < 1e-15, row
-        assert set(errors.values()) == {0.0}, row
+        assert max(errors.values()) <= (1e-16 if turned else 0.0), row
 
 
 @pytest.mark.multiprocess
@@ -25,7 +29,7 @@ def test_products_and_solves_on_three_devices():
 
 @pytest.mark.multiprocess
 @pytest.mark.slow
-def test_products_have_the_same_bits_on_any_number_of_devices():
+def test_products_agree_on_any_number_of_devices():
     """Odd m has other functions, and beyond a joint the coordinate may be complex."""
     cases = [[1, False], [0, True]]
     check_products(devices.run("prolate_runs", 5, "products", [2, 4, 5], cases))

@@ -78,7 +78,8 @@ def test_norm_stays_and_density_adds_up_to_it(driven):
 
 
 def test_sparse_observables_have_their_own_times(driven):
-    np.testing.assert_allclose(driven.times_of("density"), driven.times[:-1][::20], atol=1e-12)
+    expected = [*driven.times[:-1][::20], driven.times[-1]]  # and the end
+    np.testing.assert_allclose(driven.times_of("density"), expected, atol=1e-12)
     assert len(driven.observables["density"]) == len(driven.times_of("density"))
     assert driven.observables["density"].shape[1:] == GRID.shape
 
@@ -90,8 +91,21 @@ def test_populations_start_in_the_ground_state(driven):
     assert o["populations"][-1][1] > 1e-4
 
 
-def test_energy_follows_the_work_done_by_the_field():
-    """d⟨H⟩/dt = ⟨∂H/∂t⟩; with H fixed it stays."""
+def test_energy_follows_the_work_done_by_the_field(driven):
+    """d⟨H⟩/dt = ⟨∂H/∂t⟩ = ⟨x⟩ dE/dt for H = H₀ + xE(t); differences as in Ehrenfest's theorem."""
+    o, t = driven.observables, np.asarray(driven.times)
+    h = 1e-3
+    one, two = (
+        np.asarray(PULSE.electric_field(t + k * h) - PULSE.electric_field(t - k * h))
+        for k in (1, 2)
+    )
+    expected = o["position"] * (8 * one - two) / (12 * h)
+    work = derivative(o["energy"], t[1] - t[0])
+    assert np.abs(work).max() > 0.01  # there was something to see
+    np.testing.assert_allclose(work, expected[3:-3], atol=1e-6)
+
+
+def test_energy_stays_where_the_hamiltonian_does():
     H = zt.discretize(zt.Model([zt.Kinetic(), zt.SoftCoulomb()]), GRID)
     psi = GRID.normalize(GRID.sample(lambda x: np.exp(-((x - 1) ** 2)) + 0j))
     sol = zt.evolve(H, psi, (0.0, 4.0), 0.05, zt.Lanczos(20), [zt.Energy()], save_every=20)
@@ -180,6 +194,8 @@ def test_a_sphere_around_everything_is_refused(basis, radius):
     H = zt.discretize(zt.Model([zt.Kinetic()]), basis)
     with pytest.raises(zt.InputError, match=r"radius: must l.*but is \d+"):
         zt.Ionization(radius).prepare(H, zt.eigenstates)
+    with pytest.raises(zt.InputError, match=r"radius: must l.*but is 1e\+300"):
+        zt.Ionization(1e300).prepare(H, zt.eigenstates)
     assert zt.Ionization(6.0).prepare(H, zt.eigenstates)
 
 

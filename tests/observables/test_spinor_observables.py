@@ -8,9 +8,11 @@ import pytest
 
 import zitter as zt
 from zitter.bases.spinor.levels import SpinorLevels
+from zitter.observables.space import density_in_plane
 from zitter.spectra import MomentumGrid, momentum_distribution
 
 BASIS = zt.SpinorBasis(zt.RadialBSplines(32, 7, 14.0), 3)
+SIDES = np.array([0.6, 0.8])
 H = zt.discretize(zt.Model([zt.Dirac(), zt.Coulomb(Z=1)]), BASIS)
 
 
@@ -39,6 +41,24 @@ def test_momentum_is_that_of_the_distribution(psi):
     # Trapezoids with a step of 0.02 and the splines' tail beyond p = 13.
     assert distribution.probability == pytest.approx(1, abs=1e-3)
     assert distribution.mean_along_axis == pytest.approx(expected[2], abs=1e-12)
+
+
+@pytest.mark.parametrize("channel", [(1, 0.5), (1, -0.5), (-1, 0.5)], ids=str)
+def test_the_density_in_a_plane_is_of_all_components(channel):
+    """j = ½ is a sphere: dP/dr over 4πr² in every plane. Of p½ spin up has cos²θ of the large
+    components and spin down the rest; the small ones are those of an s."""
+    kappa, mu = channel
+    rows = (BASIS.kappas == kappa) & (BASIS.mus == mu)
+    psi = BASIS.normalize(jnp.zeros(BASIS.shape, complex).at[rows, 3:16].set(1.0))
+    r = BASIS.density_axes()["r"]
+    here = np.searchsorted(r, [1.0, 2.0, 3.0])
+    expected = np.asarray(BASIS.density(psi) / (4 * np.pi * r**2))[here]
+    assert expected.min() > 1e-4
+    for plane in ([0, 2], [1, 0]):
+        square = [np.asarray(density_in_plane(BASIS, psi, np.eye(3)[plane], x * SIDES))
+                  for x in r[here]]  # fmt: skip
+        for i, j in ((0, 1), (1, 0)):  # at (0.6, 0.8) and (0.8, 0.6) of each radius
+            np.testing.assert_allclose([one[i, j] for one in square], expected, rtol=1e-10)
 
 
 def test_weights_of_kappa(psi):

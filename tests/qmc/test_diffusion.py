@@ -24,6 +24,7 @@ from zitter.qmc.streams import seeded
 from zitter.qmc.walk import diffusion, variational
 from zitter.qmc.walk.branching import comb
 from zitter.qmc.walk.guards import STUCK, Counts, notes
+from zitter.qmc.walk.pace import usual_equilibration
 
 SYSTEMS = {
     # Orbitals with the right cusp and the wrong width, so that DMC has work to do.
@@ -129,6 +130,42 @@ def test_weights_are_those_of_the_local_energies():
     assert abs(grown[-1]) > 1e-4  # there was something to see
 
 
+def test_a_walker_of_weight_three_counts_as_three():
+    """Energy, its parts and its variance of walkers with whole weights, and of as many copies."""
+    rng = np.random.default_rng(7)
+    weights = np.array([0, 1, 3, 5] * 8)
+    values = {name: rng.normal(size=32) for name in ("energy", "kinetic")}
+    found, sums = variational.averaged(
+        {name: jnp.asarray(value) for name, value in values.items()},
+        {"weight": jnp.asarray(weights, jnp.float64)},
+    )
+    copies = {name: np.repeat(value, weights) for name, value in values.items()}
+    assert float(sums["weight"]) == len(copies["energy"])
+    for name, value in copies.items():
+        assert float(found[name]) == pytest.approx(np.mean(value), rel=1e-12)
+    assert float(found["variance"]) == pytest.approx(np.var(copies["energy"]), rel=1e-12)
+    assert abs(np.var(values["energy"]) / np.var(copies["energy"]) - 1) > 0.01
+
+
+def test_the_mean_weight_of_a_block_grows_step_by_step():
+    """Three steps in one block are the average of three blocks of one, by the weights e^{Σ growth}
+    that these have at their ends."""
+    psi, trial = SlaterJastrow(Trap(frequency=1.0, width=0.8)), 1.2
+    states, records = blocks_of_one_step(psi, 0.1, trial, 3)
+    weights = np.exp([float(record["log_weight"]) for record in records])
+    assert np.ptp(weights) > 0.05  # there was something to see
+    context = diffusion.Context(
+        psi, jnp.asarray(0.1), jnp.asarray(3, jnp.int32), jnp.asarray(False), (), jnp.float64
+    )
+    after, record = diffusion.step(context, states[0])
+    np.testing.assert_array_equal(after.walkers.r, states[-1].walkers.r)
+    # Sums of three numbers, but for rounding.
+    assert float(record["log_weight"]) == pytest.approx(np.log(np.mean(weights)), abs=1e-13)
+    for name in ("energy", "effective_timestep"):
+        mean = np.average([float(one[name]) for one in records], weights=weights)
+        assert float(record[name]) == pytest.approx(mean, rel=1e-12)
+
+
 def test_walkers_without_weight_are_not_drawn_again():
     """Three of four weigh nothing: what is drawn are copies of the others."""
     psi = SlaterJastrow(Trap(frequency=1.0, width=0.95))
@@ -142,6 +179,8 @@ def test_walkers_without_weight_are_not_drawn_again():
     after, _ = diffusion.step(context, state)
     assert after.counts.combs == 1
     assert len(np.unique(np.asarray(after.walkers.r).reshape(64, -1), axis=0)) == 16
+    # Their numbers stand for the weights from now on, which must not count twice.
+    np.testing.assert_array_equal(after.log_weights, 0)
 
 
 def test_no_walker_crosses_a_node():
@@ -216,6 +255,34 @@ def test_extrapolation_to_zero_time_step():
             extrapolate([0.1, 0.2], [1.0, 2.0], [0.1, wrong])
     with pytest.raises(checks.InputError, match="energies: must be finite, but are"):
         extrapolate([0.1, 0.2], [1.0, math.nan], [0.1, 0.1])
+    with pytest.raises(checks.InputError, match="timesteps: must not be negative, but are"):
+        extrapolate([-0.1, 0.2], [1.0, 2.0], [0.1, 0.1])
+
+
+def test_an_extrapolation_that_does_not_fit_has_a_wider_error():
+    """Off by ∓δ at the ends and ±δ/… in the middle: χ² is a hundred times as large as it may be."""
+    tau, errors = [0.01, 0.02, 0.03], [1e-4] * 3
+    # Residuals of a line through three points lie along (1, −2, 1)/√6.
+    off = 1e-4 * np.array([1, -2, 1]) / np.sqrt(6)
+    good, bad = (extrapolate(tau, (-0.5 + size * off).tolist(), errors) for size in (0.5, 10.0))
+    assert good[2] == pytest.approx(0.25) and bad[2] == pytest.approx(100.0)
+    assert bad[1] == pytest.approx(10 * good[1])
+
+
+@pytest.mark.parametrize(
+    ("system", "extent"),
+    [
+        (ElectronGas(14, 1.0), 4.0),
+        (ElectronGas(14, 4.0), 16.0),
+        (Trap(frequency=1.0, dimension=2), 4.0),
+    ],
+    ids=["gas", "dilute gas", "plane"],
+)
+def test_electrons_diffuse_over_the_system_before_anything_is_measured(system, extent):
+    """⟨R²⟩ = d·t: four distances take 16 times as long as one. Whole blocks of ten steps."""
+    dimension, tau = system.dimension, 0.005
+    blocks = usual_equilibration(SlaterJastrow(system), tau, 10)
+    assert 0 <= blocks * 10 * tau * dimension - extent**2 < 10 * tau * dimension
 
 
 def test_an_absurd_time_step_is_refused():

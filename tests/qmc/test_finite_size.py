@@ -88,6 +88,31 @@ def test_noise_of_the_structure_factor_is_in_the_error():
     assert first.slope_error == pytest.approx(np.std(slopes), rel=0.2)
 
 
+@pytest.mark.parametrize("slope", [0.3, 0.55, 3.0])
+def test_the_noise_of_both_corrections_is_in_the_error(slope):
+    """dE/dα and dE/dα₀ by differences of the energies found: ΔT says most where α is small, ΔV
+    where it is large, and they go against each other."""
+    gas, h = ElectronGas(n=14, rs=2.0), 1e-5
+    wide, narrow, still = 0.05, 0.03, 1e-9
+
+    def found(a, a0, noise, noise0):
+        run = samples(structure=structure(a, 0.1, noise), divisor=14)
+        bare = samples(structure=structure(a0, 0.1, noise0), divisor=14)
+        return finite_size(run, gas, bare=bare), run.energy_error
+
+    def energy(a, a0):
+        return found(a, a0, still, still)[0].energy
+
+    both, alone = found(slope, 2 * slope, wide, narrow)
+    # Errors of α and α₀ are those of the fit, in proportion to the noise that was given.
+    error, error0 = both.slope_error, both.slope_error * narrow / wide
+    by_slope = (energy(slope + h, 2 * slope) - energy(slope - h, 2 * slope)) / (2 * h)
+    by_bare = (energy(slope, 2 * slope + h) - energy(slope, 2 * slope - h)) / (2 * h)
+    expected = np.sqrt(alone**2 + (by_slope * error) ** 2 + (by_bare * error0) ** 2)
+    assert expected > 1.5 * alone
+    assert both.error == pytest.approx(expected, rel=1e-6)
+
+
 def test_what_finite_size_refuses():
     gas = ElectronGas(n=14, rs=2.0)
     with pytest.raises(checks.InputError, match="samples: must hold a StructureFactor"):

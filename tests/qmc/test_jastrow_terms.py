@@ -136,6 +136,44 @@ def test_chi_slopes_at_nuclei():
         np.testing.assert_allclose(found, slopes, atol=1e-12)
 
 
+@pytest.mark.parametrize(("dimension", "slope"), [(3, -3.0), (2, -6.0)])
+def test_the_cusp_of_chi_is_that_of_the_exact_atom(dimension, slope):
+    """e^{−Zr} in space and e^{−2Zr} in the plane: ψ″ + (d − 1)ψ′/r has −2Zψ/r to cancel."""
+    atom = Electrons((1, 1), [Nucleus(3, (0.0,) * dimension)], dimension=dimension)
+    (term,) = random_jastrow(atom, [Chi(order=4, cusp=True)]).terms
+    r, h = jnp.full((dimension, 2), 0.7), 1e-6
+    value = [float(term.derivatives(r.at[:, 0].set(0.0).at[0, 0].set(d), jnp.float64)[0])
+             for d in (h, 2 * h)]  # fmt: skip
+    # χ″ of some ten adds h times that.
+    assert (value[1] - value[0]) / h == pytest.approx(slope, abs=1e-3)
+
+
+@pytest.mark.parametrize("channel", [0, 1], ids=["up", "down"])
+def test_each_spin_has_its_own_chi(channel):
+    """Coefficients of one spin only: electrons of the other do not feel them, at rest or moved."""
+    system, L = molecule(), 4.0  # three up and two down
+    (term,) = Jastrow(system, [Chi(order=2, cutoff=L, by_spin=True)]).terms
+    beta = np.zeros(term.parameters.shape)
+    beta[:, channel] = [[0.7, -0.4], [0.3, 0.9]]
+    term = eqx.tree_at(lambda t: t.parameters, term, jnp.asarray(beta))
+    r = places(system)
+    own = range(3) if channel == 0 else range(3, 5)
+
+    def chi(place):  # (1 − x)³ (β₀ + 3β₀ x + β₂ x²), which has no slope at the nucleus
+        x = np.linalg.norm(np.asarray(place)[:, None] - system.nuclei.positions.T, axis=0) / L
+        b0, b2 = beta[np.asarray(system.nuclei.species), channel].T
+        return np.sum(np.where(x < 1, (1 - x) ** 3, 0.0) * (b0 + 3 * b0 * x + b2 * x**2))
+
+    expected = [chi(r[:, i]) if i in own else 0.0 for i in range(5)]
+    assert float(term.derivatives(r, jnp.float64)[0]) == pytest.approx(sum(expected), rel=1e-12)
+    for electron, spin in ((1, 0), (4, 1)):
+        new = r[:, electron] + 0.5
+        move = Move(jnp.asarray(electron), jnp.asarray(spin), r[:, electron], new)
+        change = float(term.change(r, (), move, False, jnp.float64).value)
+        moved = chi(new) - expected[electron] if spin == channel else 0.0
+        assert change == pytest.approx(moved, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("en", "ee", "free", "distinct"), [(2, 2, 8, 5), (3, 3, 26, 21), (4, 4, 57, 50), (3, 2, 17, 13)]
 )

@@ -32,7 +32,10 @@ from zitter.qmc import (
     dmc,
     vmc,
 )
+from zitter.qmc.streams import seeded
+from zitter.qmc.walk import diffusion, variational
 from zitter.qmc.walk.localization import t_moves
+from zitter.qmc.walk.sweep import no_tally
 
 MOVE = eqx.filter_jit(t_moves)
 
@@ -100,6 +103,35 @@ def test_walkers_are_whole_after_t_moves():
     np.testing.assert_array_equal(moved.phase, fresh.phase)
     kinetic = [local_energies(psi, x)["kinetic"] for x in (moved, fresh)]  # takes the inverses
     np.testing.assert_allclose(kinetic[0], kinetic[1], rtol=1e-7)
+
+
+def test_t_moves_share_no_random_numbers_with_the_walk(blob, monkeypatch):
+    """Where an electron has just been accepted or refused says nothing of where it is taken."""
+    first = variational.first_state(blob, 4, seeded(0), jnp.float64)
+    state = diffusion.blank_state(first, jnp.asarray(-1.0))
+    keys = {}
+
+    class Done(Exception):
+        pass
+
+    def sweep(psi, dynamics, walkers, key, dtype):
+        keys["walk"] = key
+        return walkers, no_tally(4)
+
+    def moves(psi, tau, walkers, key, dtype):
+        keys["moves"] = key
+        raise Done
+
+    monkeypatch.setattr(diffusion, "sweep", sweep)
+    monkeypatch.setattr(diffusion, "t_moves", moves)
+    context = diffusion.Context(
+        blob, jnp.asarray(0.02), jnp.asarray(1), jnp.asarray(False), (), jnp.float64
+    )
+    with pytest.raises(Done):
+        diffusion._time_step(context, state)
+    # All that a walk makes of its key are splits of it, and of these.
+    taken = np.vstack([keys["walk"], jax.random.split(keys["walk"], 4096)]).tolist()
+    assert np.asarray(keys["moves"]).tolist() not in taken
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,6 +22,7 @@ from zitter.qmc import (
     Nucleus,
     PairCorrelation,
     PlaneWaves,
+    RadialDensity,
     Samples,
     SlaterJastrow,
     StructureFactor,
@@ -117,6 +120,9 @@ def test_density_without_a_cell_reaches_beyond_the_nuclei():
     # Half an electron in one block, none in the other.
     assert found["outside"] == 0.25
     assert 0.25 <= found["outside_error"] < 10
+    # Of 2 × 2 × 4 voxels within 3 bohr of the nuclei, each by its middle.
+    np.testing.assert_allclose(found["origin"], [-1.5, -1.5, -2.0], rtol=1e-14)
+    np.testing.assert_allclose(found["steps"], np.diag([3.0, 3.0, 2.0]), rtol=1e-14)
     slab = Density(4, margin=2.0).prepare(hydrogens(4 * np.eye(3)[:2]))
     np.testing.assert_allclose(np.diag(slab.edges), [4.0, 4.0, 5.5])
     with pytest.raises(checks.InputError, match=r"estimators\.shape: must be one number, or 3"):
@@ -154,18 +160,72 @@ def test_fluctuations_have_no_bragg_peaks():
 def test_pairs_in_a_slab_are_counted_by_their_distance_in_the_plane():
     slab = hydrogens([[4.0, 0, 0], [0, 4.0, 0]])
     pairs = PairCorrelation(bins=4).prepare(slab)
-    psi = eqx.tree_at(lambda p: p.system, _Holder(slab), slab)
+    psi = _Holder(slab)
     r = jnp.array([[0.0, 0.7], [0.0, 0.0], [0.0, 50.0]])
     counts = pairs.evaluate(psi, Walker(r, jnp.ones(()), jnp.zeros(())), None)
     np.testing.assert_array_equal(counts, [[0, 0, 0, 0], [0, 2, 0, 0]])
     ring = np.pi * (1.0**2 - 0.5**2)
     assert pairs.expected[1, 1] == pytest.approx(2 * ring / 16)
+    found = pairs.finalize(np.stack([counts, counts]), np.ones(2))
+    # Bins up to half of 4 bohr, by their middles; 16/ring of the density where the pair is.
+    np.testing.assert_allclose(found["x"], [0.25, 0.75, 1.25, 1.75], rtol=1e-14)
+    np.testing.assert_allclose(found["mean"], [[0, 16 / ring, 0, 0]], rtol=1e-14)
     with pytest.raises(checks.InputError, match="must not hold MomentumDensity for a slab"):
         MomentumDensity().prepare(slab)
 
 
+@pytest.mark.parametrize("spins", [(1, 1), (1, 0)])
+def test_occupations_count_for_each_spin(spins):
+    """One plane wave, k = 0, for one spin or for both: Ψ is constant, and n(0) = 1 in each walk."""
+    crystal = Crystal(TILTED, [Nucleus(1)], spins)
+    psi = SlaterJastrow(crystal, orbitals=PlaneWaves(crystal.cell, 1))
+    momenta = MomentumDensity(1.5).prepare(crystal)
+
+    @jax.jit
+    def found(r, key):
+        return momenta.evaluate(psi, psi.start(r), key)
+
+    start = crystal.start(jax.random.PRNGKey(0), 3)
+    for r, key in zip(start, jax.random.split(jax.random.PRNGKey(1), 3), strict=True):
+        assert float(found(r, key)[0]) == pytest.approx(1.0, rel=1e-12)
+    assert momenta.finalize(np.ones((2, 1 + max(momenta.star))), np.ones(2))["x"][0] == 0
+
+
+@pytest.mark.parametrize("polarization", [0.0, 1.0])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_momenta_are_told_in_those_of_fermi(dimension, polarization):
+    """k_F r_s = (9π/4)^(1/3), in the plane √2; of one spin alone 2^(1/d) times as much."""
+    rs, per_spin = 3.0, {2: 5, 3: 7}[dimension]
+    gas = ElectronGas(
+        per_spin * (1 if polarization else 2), rs, dimension, polarization=polarization
+    )
+    momenta = MomentumDensity(1.5).prepare(gas)
+    fermi = {2: 2**0.5, 3: (9 * np.pi / 4) ** (1 / 3)}[dimension] / rs
+    fermi *= 2 ** (1 / dimension) if polarization else 1
+    assert momenta.fermi == pytest.approx(fermi, rel=1e-12)
+    x = momenta.finalize(np.ones((2, 1 + max(momenta.star))), np.ones(2))["x"]
+    shortest = 2 * np.pi / float(gas.cell.volume) ** (1 / dimension)  # of a square or cubic cell
+    np.testing.assert_allclose(x[:3], shortest / fermi * np.sqrt([0, 1, 2]), rtol=1e-12)
+    assert x[1] < 1 < x[2]  # all electrons are within
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_density_in_shells_around_a_point(dimension):
+    """One electron in the inner half of a ball, one in the outer shell, one beyond."""
+    trap, center = Trap(frequency=1.0, dimension=dimension), np.arange(dimension) - 0.5
+    shells = RadialDensity(2.0, bins=2, center=center).prepare(trap)
+    r = jnp.asarray(center[:, None] + np.outer(np.eye(dimension)[1], [-0.4, 1.9, 2.1]))
+    counts = shells.evaluate(_Holder(trap), Walker(r, jnp.ones(()), jnp.zeros(())), None)
+    np.testing.assert_array_equal(counts, [1, 1])
+    found = shells.finalize(np.stack([counts, counts]), np.ones(2))
+    np.testing.assert_allclose(found["x"], [0.5, 1.5], rtol=1e-14)
+    inner = {2: np.pi, 3: 4 * np.pi / 3}[dimension]
+    volumes = [inner, (2**dimension - 1) * inner]
+    np.testing.assert_allclose(found["mean"] * volumes, 1, rtol=1e-14)
+
+
 class _Holder(eqx.Module):
-    system: Crystal
+    system: Any
 
 
 @pytest.fixture(scope="module")

@@ -273,7 +273,8 @@ def test_a_killed_run_resumes_to_the_same_numbers(case, tmp_path, capsys):
 
 def test_the_short_vmc_before_dmc_counts_in_time(monkeypatch):
     """One second each for its sweeps, for equilibration and for the blocks."""
-    monkeypatch.setattr(segments.Program, "seconds", lambda self, context, state, steps: 1.0)
+    second = segments.Trial(1.0, 0)
+    monkeypatch.setattr(segments.Program, "tried", lambda self, context, state, steps: second)
     gas = zt.qmc.ElectronGas(2, 1.0)
     options = {"timestep": 0.1, "steps": 2, "equilibration": 4}
     run = monte_carlo.checked_run(

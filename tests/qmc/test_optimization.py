@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 from walker_programs import begin, local_energies
 
 from zitter import checks
@@ -33,8 +34,9 @@ from zitter.qmc import (
 )
 from zitter.qmc.optimized import Stage
 from zitter.qmc.optimizers import Method, optimization, tables, verdicts
-from zitter.qmc.optimizers.judging import Gain, gain_over
-from zitter.qmc.optimizers.tables import Draws, energies, reweighted, sample, tabulate
+from zitter.qmc.optimizers.judging import Gain, Sampled, _scores, gain_over
+from zitter.qmc.optimizers.linear_method import _lowest
+from zitter.qmc.optimizers.tables import Draws, averages, energies, reweighted, sample, tabulate
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +117,60 @@ def test_stochastic_reconfiguration_goes_downhill(psi, data):
     gradient = 2 * np.mean((energy - energy.mean())[:, None] * (slopes - slopes.mean(0)), axis=0)
     for found in StochasticReconfiguration().candidates(psi, draws, table):
         assert (found - np.asarray(psi.parameters)) @ gradient < 0
+
+
+def test_variance_minimization_finds_a_state_without_variance(gaussian):
+    """E_L = 3a/2 + (1 − a²)r²/2 is a number at a = 1, and the squares that are least are zero."""
+    walkers = begin(gaussian, jax.random.normal(jax.random.PRNGKey(4), (32, 3, 1), jnp.float64))
+    keys = jax.random.split(jax.random.PRNGKey(0), 32)
+    draws = Draws.once(jax.vmap(lambda walker, key: sample(gaussian, walker, key))(walkers, keys))
+    found = VarianceMinimization().candidates(gaussian, draws, tabulate(gaussian, draws))
+    # Each step leaves a part of the way that is its damping, 1e-2 and then a fifth of the last.
+    assert float(found[0][0]) == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(np.ravel(found[1:]), [0.8, 0.68], atol=1e-6)
+
+
+@pytest.mark.parametrize(("width", "told"), [(0.6, True), (0.9, False)])
+def test_samples_that_hardly_overlap_are_no_judges(gaussian, width, told):
+    """Samples of e^{−ar²} with a = 0.3 keep the fraction (a(2b − a)/b²)^{3/2} of their number under
+    the weights of b: 0.65 for b = 0.6 and 0.41 for b = 0.9, whose energy is the lower one."""
+    psi, count = gaussian.with_parameters(jnp.array([0.3])), 2048
+    places = jax.random.normal(jax.random.PRNGKey(5), (count, 3, 1), jnp.float64)
+    walkers = begin(psi, places / np.sqrt(2 * 0.3))
+    keys = jax.random.split(jax.random.PRNGKey(0), count)
+    draws = Draws.once(jax.vmap(lambda walker, key: sample(psi, walker, key))(walkers, keys))
+    energy, log = energies(psi, psi.parameters, draws)
+    kept = averages(energy, energies(psi, np.array([width]), draws)[1] - log)[2]
+    # Fourth powers of weights, of 2048 samples: a few per cent.
+    assert kept == pytest.approx((0.3 * (2 * width - 0.3) / width**2) ** 1.5, rel=0.1)
+    now = Sampled(psi, draws, energy, log, np.arange(count))
+    (score,) = _scores(now, StochasticReconfiguration(), [np.array([width])], np.arange(count))
+    if not told:
+        assert score == np.inf
+        return
+    exact = 0.75 * (width + 1 / width - 0.3 - 1 / 0.3)
+    assert score == pytest.approx(exact, rel=0.2)
+
+
+@pytest.mark.parametrize("far", [-10.0, -0.5])
+def test_the_linear_method_leaves_spurious_states_alone(far):
+    """Ψ₀ at 0 and Ψ₁ below it, coupled by x: of tan 2θ = 2x/far, the state that is mostly Ψ₀ is
+    above, and Δp = x/(E₊ − far)."""
+    x = 0.1
+    above = 0.5 * (far + np.sqrt(far**2 + 4 * x**2))
+    change = _lowest(np.array([[0.0, x], [x, far]]), 0.0, 1.0)
+    np.testing.assert_allclose(change, [x / (above - far)], rtol=1e-12)
+    # A third state that Ψ₀ knows nothing of changes nothing.
+    apart = np.diag([0.0, far, 3 * far])
+    apart[0, 1] = apart[1, 0] = x
+    np.testing.assert_allclose(_lowest(apart, 0.0, 1.0), [*change, 0.0], atol=1e-12)
+
+
+def test_the_linear_method_makes_no_step_where_no_state_is_mostly_the_present_one():
+    """Four states share Ψ₀ evenly: a quarter of each."""
+    waves = scipy.linalg.hadamard(4) / 2
+    H = waves @ np.diag([-3.0, -1.0, 1.0, 2.0]) @ waves.T
+    assert np.isnan(_lowest(H, 0.0, 1.0)).all()
 
 
 @pytest.mark.slow

@@ -48,6 +48,10 @@ class Watched(files.Disk):
         self.before("sync", self.names[handle])
         super().sync(handle)
 
+    def sync_folder(self, path: Path) -> None:
+        self.before("sync_folder", path)
+        super().sync_folder(path)
+
     def replace(self, source: Path, target: Path) -> None:
         self.before("replace", target)
         super().replace(source, target)

@@ -34,13 +34,21 @@ def faults(request, tmp_path_factory):
     return Faults(request.param, tmp_path_factory.mktemp(request.param))
 
 
-def dies_and_resumes(kind: str, k: int, numbers, folder: Path, capsys) -> None:
+def dies_and_resumes(kind: str, k: int, numbers, folder: Path, capsys) -> bool:
+    """Whether it was killed: one that is slowed down by others saves more often, and may have ended
+    with fewer calls than the one that was counted."""
     run = Run(kind, folder / f"killed-{kind}-{k}")
-    with put(Killing(k)), pytest.raises(Killed):
-        run.status()
+    killing, killed = Killing(k), False
+    with put(killing):
+        try:
+            run.status()
+        except Killed:
+            killed = True
+    assert killed or len(killing.calls) <= k
     assert run.status("--resume") == 0, capsys.readouterr().err
     assert same(run.numbers(), numbers)
     assert not run.leftovers()
+    return killed
 
 
 def test_full_disks(every):
@@ -64,9 +72,16 @@ def test_folders_that_are_removed_while_a_run_is_on(faults):
     assert not faults.wrong
 
 
+@pytest.mark.slow
+def test_folders_that_are_removed_after_any_of_their_files(every):
+    every.removed_folders(range(1, every.replacements() + 1))
+    assert not every.wrong
+
+
 def test_kills(every, tmp_path, capsys):
-    for k in spread(every.disk.moments(), FEW):
-        dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys)
+    moments = spread(every.disk.moments(), FEW)
+    killed = [dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys) for k in moments]
+    assert sum(killed) >= FEW - 1
 
 
 @pytest.mark.slow
@@ -79,8 +94,9 @@ def test_full_disks_at_many_calls(every):
 @pytest.mark.slow
 def test_kills_at_all_moments(every, tmp_path, capsys):
     """Over all kinds more than 300."""
-    for k in every.disk.moments():
-        dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys)
+    moments = every.disk.moments()
+    killed = [dies_and_resumes(every.kind, k, every.numbers, tmp_path, capsys) for k in moments]
+    assert sum(killed) > 0.9 * len(moments)
 
 
 @pytest.mark.slow
@@ -107,7 +123,7 @@ def test_hdf5_survives_any_failing_write(tmp_path):
     before = (tmp_path / "a.h5").read_bytes()
     for k in range(len(watched.calls)):
         with put(Failing(k, errno.EFBIG)):
-            if watched.calls[k][0] == "remove":
+            if watched.calls[k][0] in ("remove", "sync_folder"):
                 continue
             with pytest.raises(OSError, match=r"File too large.*a\.h5"):
                 io.write(tmp_path / "a.h5", data)

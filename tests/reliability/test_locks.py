@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,8 +16,10 @@ from pathlib import Path
 import pytest
 
 import zitter as zt
-from reliability.runs import Run
+from reliability.disks import Watched, put
+from reliability.runs import Run, same
 from zitter import files, locks, sweeps
+from zitter.checkpoints import Checkpoint
 from zitter.qmc import runs
 
 HOLDING = """
@@ -168,6 +171,85 @@ def test_who_waits_comes_next(tmp_path):
     assert order[0].startswith(f"process {os.getpid()} on ")
     assert order[1:] == ["first", "second"]
     assert not (tmp_path / locks.NAME).exists()
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["at work", "ended"])
+def test_a_folder_that_was_removed_and_is_another_ones_now_is_let_alone(tmp_path, capsys, ended):
+    """Whether the other run is still at work there or has put down its result."""
+
+    class Replaced(Watched):
+        left = 10**6  # states until then
+
+        def replace(self, source, target):
+            super().replace(source, target)
+            self.left -= target.name == "state.h5"
+            if self.left:
+                return
+            shutil.rmtree(run.out)
+            run.out.mkdir()
+            if not ended:
+                (run.out / locks.NAME).touch()
+            (run.out / "result.h5").write_bytes(b"another")
+            (run.out / "log.txt").write_bytes(b"")
+
+    run, disk = Run("evolve", tmp_path), Replaced()
+    with put(disk):
+        assert run.status() == 0
+        shutil.rmtree(run.out)
+        disk.left = 10**6 - disk.left  # the last one
+        assert run.status() == 1
+    told = capsys.readouterr().err
+    assert told.count("error: ") == 1 and "what is there now is not its own" in told
+    assert (run.out / "result.h5").read_bytes() == b"another"
+    assert (run.out / "log.txt").read_bytes() == b""
+    assert (run.out / locks.NAME).exists() is not ended
+
+
+@pytest.mark.parametrize("kind", ["evolve", "optimize"])
+def test_a_result_is_kept_whose_folder_was_removed(tmp_path, capsys, kind):
+    """The run makes the folder anew, and holds that one: all its files are there in the end."""
+
+    class Gone(Watched):
+        states = 0
+        last = 10**6
+
+        def replace(self, source, target):
+            super().replace(source, target)
+            self.states += target.name == "state.h5"
+            if self.states == self.last:
+                self.last = 0
+                shutil.rmtree(run.out)
+
+    run, whole = Run(kind, tmp_path), Gone()
+    with put(whole):
+        assert run.status() == 0
+    wanted, names = run.numbers(), sorted(path.name for path in run.out.iterdir())
+    shutil.rmtree(run.out)
+    gone = Gone()
+    gone.last = whole.states
+    with put(gone):
+        assert run.status() == 0, capsys.readouterr().err
+    assert same(run.numbers(), wanted)
+    assert sorted(path.name for path in run.out.iterdir()) == names
+    assert not run.leftovers()
+
+
+def test_a_folder_that_another_one_has_made_anew_and_holds_is_its_own(tmp_path):
+    out = tmp_path / "out"
+    with locks.held(out, "--out"):
+        shutil.rmtree(out)
+        with locks.held(out, "--out"), pytest.raises(locks.Taken, match="not its own"):
+            locks.take_again(out)
+
+
+def test_a_checkpoint_that_was_removed_and_is_another_ones_now_is_let_alone(tmp_path):
+    """Also where no command holds the folder."""
+    checkpoint = Checkpoint(tmp_path / "out")
+    with pytest.raises(locks.Taken, match="not its own"), checkpoint.held():
+        shutil.rmtree(tmp_path / "out")
+        with locks.held(tmp_path / "out", "checkpoint"):
+            checkpoint.empty()
+    assert not list(tmp_path.glob("**/.lock"))
 
 
 def test_the_next_run_clears_temporary_files(tmp_path):

@@ -91,7 +91,7 @@ def test_states_that_do_not_fit_are_refused_before_the_hamiltonian_is_made(
     tmp_path, monkeypatch, capsys
 ):
     """On 10⁸ points that alone takes longer than anybody waits for a dry run."""
-    monkeypatch.setattr(runtime, "_host_memory", lambda: 8 * 1024**3)
+    monkeypatch.setattr(runtime, "host_memory", lambda: 8 * 1024**3)
     monkeypatch.setattr(physics, "discretize", lambda *_: pytest.fail("H was made"))
     case = tmp_path / "case.toml"
     case.write_text(LINE.replace("31", "100_000_000") + "[eigenstates]\nn = 6\n")

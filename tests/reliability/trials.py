@@ -92,7 +92,7 @@ def limited(seconds: float, late: Callable[[], None] | None = None) -> Iterator[
 @contextlib.contextmanager
 def small_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "_host_memory", lambda: MEMORY)
+        patch.setattr(runtime, "host_memory", lambda: MEMORY)
         yield
 
 
@@ -207,10 +207,10 @@ def scene(folder: Path) -> Path:
 @contextlib.contextmanager
 def uncompiled() -> Iterator[None]:
     """Dry runs that pass every check, but do not compile and time their loop."""
-    nothing = sizes.Needs(sizes.Size(1, 1.0, 1.0), 0.0, 0.0)
+    nothing = sizes.Needs(sizes.Size(1, 1.0, 1.0), 0.0, 0.0, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "compiled", lambda *_: segments.Program(lambda *_: None, 1, 1, 0.0))
-        patch.setattr(solve.Plan, "seconds", lambda plan, psi: 0.0)
+        patch.setattr(solve.Plan, "tried", lambda plan, psi: segments.Trial(0.0, 0))
         patch.setattr(sizes, "needs", lambda *_: nothing)
         patch.setattr(optimizing, "needs", lambda *_: (1, 0.0, 0.0))
         patch.setattr(solve_needs, "of_solver", lambda *_: solve_needs.Needs(1, 0.0))

@@ -15,6 +15,7 @@ from zitter.reproduce.dirac_memory import nonzero_entries, stored_bytes
 from zitter.spectra import (
     MomentumDistribution,
     MomentumGrid,
+    SpinorSpectrum,
     spinor_levels,
     strong_field_distribution,
 )
@@ -52,6 +53,24 @@ def test_the_full_run_keeps_what_is_done(tmp_path, monkeypatch):
     assert [dataclasses.asdict(row) for row in again.rows] == [
         dataclasses.asdict(row) for row in report.rows
     ]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_figure_is_drawn(full, tmp_path):
+    """Of curves as a default run has them, and as a full one does: of two fields, no errors."""
+    energies = np.linspace(2.0, 110.0, 20)
+    spectrum = SpinorSpectrum(energies, np.ones((4, 20)), np.arange(1, 5))
+    pz = np.linspace(-10.0, 10.0, 11)
+    along = {"pz": pz, "simulation": pz**2, "rsfa": pz**2 + 1}
+    if full:
+        names = [f"E₀ = {field:g}" for field in paper.FIELDS]
+        curves = {"spectra": dict.fromkeys(names, spectrum), "along": dict.fromkeys(names, along)}
+    else:
+        errors = {"κ_max": [(2, 0.1), (3, 0.01)], "splines": [(40, 0.1), (50, 0.01)],
+                  "steps": [(100, 0.1), (200, 0.01), (400, 1e-3)]}  # fmt: skip
+        curves = {"spectra": {"κ_max = 2": spectrum}, "errors": errors, "along": along}
+    curves["memory"] = ((5, 10, 20), [10**6, 10**7, 10**8], [10**7, 10**8, 10**9])
+    assert paper._figure(tmp_path, curves).is_file()
 
 
 @pytest.mark.slow

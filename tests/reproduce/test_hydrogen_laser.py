@@ -57,7 +57,7 @@ def test_the_deviation_of_rkf45_is_not_the_methods(report):
 @pytest.mark.slow
 def test_cost_here_and_on_the_gpu(report):
     here = rows(report, "run with")
-    assert len(here) == 6 and all(row.value > 0 for row in here)
+    assert len(here) == 6 and all(row.value > 0 and row.projected for row in here)
     curves, source = propagator_costs.recorded()
     gpu = [row for row in report.rows if row.quantity.startswith("10 cycles with")]
     assert len(gpu) == sum(map(len, curves.values()))
@@ -100,6 +100,16 @@ def test_a_spectrum_off_by_eye_is_told():
     assert [(row.ok, row.value) for row in rows] == [(True, 0.0), (False, pytest.approx(0.75))]
 
 
+@pytest.mark.parametrize("size", [paper.SMALL, paper.PAPER], ids=["default", "full"])
+def test_every_figure_is_drawn(size, tmp_path):
+    """The paper's size has no costs beside those of the record."""
+    pes, pulse = made_spectrum()
+    spectra = dict.fromkeys(paper.METHODS, pes)
+    costs = {} if size == paper.PAPER else {name: [(3, 2.0), (6, 4.0)] for name in paper.METHODS}
+    saved = paper._figures(tmp_path, spectra, pulse, costs, size)
+    assert len(saved) == 2 and {str(path) for path in tmp_path.iterdir()} == set(saved)
+
+
 def test_half_of_the_amplitude():
     whole, half = (paper.paper_pulse(paper.TINY, part) for part in (1.0, 0.5))
     t = np.linspace(0.0, float(whole.duration), 7)
@@ -126,8 +136,11 @@ def test_curves_of_a_record(tmp_path, monkeypatch):
     )
     rows = propagator_costs.rows({"RK4": [(3, 2.0)]})
     assert [row.value for row in rows] == [2.0, 0.5, 1.5]
-    lines = propagator_costs.figure({"RK4": [(3, 2.0), (6, 4.0)]}, 172).axes[0].lines
-    np.testing.assert_array_equal(lines[1].get_ydata(), [0.5, 1.5])
+    # From 40 steps here and from a part of the pulse there: no row says that the whole was run.
+    assert all(row.projected and "projected" in row.source for row in rows)
+    axes = propagator_costs.figure({"RK4": [(3, 2.0), (6, 4.0)]}, 172).axes[0]
+    np.testing.assert_array_equal(axes.lines[1].get_ydata(), [0.5, 1.5])
+    assert "projected" in axes.get_title() and "projected" in axes.get_ylabel()
     monkeypatch.setattr(propagator_costs, "RECORD", tmp_path / "missing.json")
     assert propagator_costs.recorded() == ({}, "")
 

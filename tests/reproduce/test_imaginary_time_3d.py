@@ -46,6 +46,13 @@ def test_tolerances_come_from_the_papers_table():
     assert slopes == pytest.approx([6.29e-4, 6.29e-4, 1.02e-4, 2.0e-5, 0.004175 / 1004])
 
 
+def test_the_figure_is_drawn(tmp_path):
+    k = np.arange(0.0, 20_000.0, 100.0)
+    courses = {case.name: (k, np.exp(-k / 3000), np.exp(-k / 1500)) for case in paper.CASES}
+    assert paper._figures(tmp_path, courses) == [str(tmp_path / "imaginary-time-3d.png")]
+    assert (tmp_path / "imaginary-time-3d.png").is_file()
+
+
 @pytest.mark.slow
 def test_default_run_of_the_wheel_is_as_expected(default_run):
     default_run("imaginary-time-3d")

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.integrate
+from scipy.special import jv, spherical_jn, yv
 
 import zitter as zt
 from systems import hydrogen
@@ -151,6 +152,28 @@ def test_angles(atom, states, final):
     np.testing.assert_allclose(angular.momentum_density * k, angular.density, rtol=1e-14)
 
 
+def test_a_packet_goes_where_its_momentum_points():
+    """Without a potential d³P/dk³ = |ψ(k)|², a Gaussian around k₀ along z: the phases (−i)^l are
+    those of e^{ikz} = Σ i^l √(4π(2l+1)) j_l(kr) Y_l0."""
+    width, k0, lmax = 1.5, 1.0, 14
+    radial = zt.RadialBSplines(60, 7, 30.0)
+    basis = zt.SphericalBasis(radial, lmax)
+    free = zt.discretize(zt.Model([zt.Kinetic()]), basis)
+    r = np.linspace(0.01, 29.99, 900)
+    gauss = r * np.exp(-((r / (2 * width)) ** 2)) / (2 * np.pi * width**2) ** 0.75
+    table, rows = radial.evaluate(r), []
+    for l in range(lmax + 1):
+        wave = 1j**l * np.sqrt(4 * np.pi * (2 * l + 1)) * spherical_jn(l, k0 * r) * gauss
+        rows.append(np.linalg.lstsq(table, wave, rcond=None)[0])
+    angles, energies = np.array([0.0, 1.0, np.pi]), np.array([0.3, 0.5])
+    found = spectra.angular_spectrum(free, np.stack(rows), energies, angles).momentum_density
+    k2 = 2 * energies[:, None]
+    apart = k2 + k0**2 - 2 * k0 * np.sqrt(k2) * np.cos(angles)  # (k − k₀)²
+    expected = (2 * width**2 / np.pi) ** 1.5 * np.exp(-2 * width**2 * apart)
+    # Splines half a bohr apart.
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.max(expected))
+
+
 def test_bound_populations(states, final):
     l, energies, populations = spectra.bound_populations(states, final)
     assert (l[0], energies[0]) == (0, pytest.approx(-0.5, abs=1e-8))
@@ -238,6 +261,25 @@ def test_flux_knows_the_gauge_of_a_file(atom, states, tmp_path):
     run.info["surface_gauges"] = ["velocity"]
     other = spectra.flux_spectrum(run, *asked).density
     assert np.max(np.abs(other / here - 1)) > 1e-4  # A is 2e-3 here
+
+
+@pytest.mark.parametrize("l", [0, 1, 2])
+def test_the_wkb_form_is_of_second_order(l):
+    """At E = 0 beside a charge u = √r C(√8r) with Bessel's C of order 2l + 1: φ′ = 1/(πM²) of
+    M² = r(J² + Y²). Orders beyond the second leave 1/r², the second alone is 0.05/r."""
+    order, h = 2 * l + 1, 1e-3
+
+    def exact(r):
+        x = np.sqrt(8 * r)
+        return 1 / (np.pi * r * (jv(order, x) ** 2 + yv(order, x) ** 2))
+
+    for r in (50.0, 100.0, 200.0):
+        found, slope = wkb_wave_number(r, l, 0.0, 1.0)
+        first = np.sqrt(2 / r - l * (l + 1) / r**2)
+        assert found == pytest.approx(exact(r), rel=0.01 / r**2)
+        assert abs(first / exact(r) - 1) > 0.03 / r
+        expected = (exact(r + h) - exact(r - h)) / (2 * h * exact(r))
+        assert slope == pytest.approx(expected, rel=0.05 / r**2)
 
 
 def test_warnings_say_the_numbers(atom, states, final):

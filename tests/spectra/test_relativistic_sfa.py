@@ -8,7 +8,7 @@ import pytest
 import zitter as zt
 from zitter import runtime, units
 from zitter.spectra import relativistic_sfa as rsfa
-from zitter.spectra.momentum_distribution import MomentumGrid, kinetic_energy
+from zitter.spectra.momentum_distribution import MomentumDistribution, MomentumGrid, kinetic_energy
 
 C = units.SPEED_OF_LIGHT
 runtime.settings()  # double precision for pulses made before any basis
@@ -139,6 +139,22 @@ def test_one_weak_photon_is_the_photoeffect():
     assert np.trapezoid(part.along_axis(pz), pz) == pytest.approx(part.probability, rel=2e-3)
     stronger = rsfa.strong_field_distribution(pulse(amplitude=0.02, cycles=15), grid)
     assert stronger.probability / found.probability == pytest.approx(4, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.05, 1.0, 4.0])
+def test_the_energy_spectrum_of_fast_electrons_holds_all_of_them(scale):
+    """d³P/dp³ = 0.3 e^{−p²/s²}/(πs²)^{3/2} with s from slow to beyond c: ∫ dP/dE dE = 0.3, and the
+    mean of √(c²p² + c⁴) − c² over momenta. Trapezoids in E are of second order."""
+    s = scale * C
+    grid = MomentumGrid.spheres(np.linspace(0.0, 7 * s, 4001), 4, 2)
+    density = 0.3 * np.exp(-((grid.momenta / s) ** 2)) / (np.pi * s**2) ** 1.5
+    found = MomentumDistribution(grid, np.broadcast_to(density[:, None, None], (4001, 4, 2)))
+    energies, spectrum = found.energy_spectrum(C)
+    assert np.trapezoid(spectrum, energies) == pytest.approx(0.3, rel=1e-5)
+    p, weights = np.polynomial.hermite.hermgauss(80)  # ∫ e^{−x²} x² f(x) dx, even in x
+    energy = np.sqrt(C**2 * (s * p) ** 2 + C**4) - C**2
+    mean = np.sum(weights * p**2 * energy) / np.sum(weights * p**2)
+    assert np.trapezoid(energies * spectrum, energies) / 0.3 == pytest.approx(mean, rel=1e-5)
 
 
 @pytest.mark.slow

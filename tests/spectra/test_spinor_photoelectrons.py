@@ -71,7 +71,9 @@ def test_a_packet_of_known_energy(levels):
     assert error == pytest.approx(
         np.trapezoid((0.1 * found.total[inside]) ** 2, wanted[inside]), rel=1e-10
     )
-    assert spectra.spectrum_error(found, found) == 0.0
+    # Cubics come back to the levels they go through up to rounding.
+    rounding = np.finfo(float).eps * found.total
+    assert spectra.spectrum_error(found, found) <= np.trapezoid(rounding**2, wanted)
 
 
 def test_flight_moves_the_packet_and_not_its_spectrum(levels):

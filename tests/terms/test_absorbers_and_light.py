@@ -31,6 +31,20 @@ def test_complex_absorber_reflects_less_than_promised(ratio):
     assert float(grid.norm(left)) ** 2 < 0.01
 
 
+def test_the_absorber_is_the_one_without_transmission():
+    """y(x) = x + O(x³) and y = 4/(c − x)² + O(c − x)²: a, b and c are what makes it so.
+
+    Of b = (1 − n/c³)/c², n = 17 alone leaves nothing at the edge; n = 16 would leave 1/c² = 0.15.
+    """
+    c, width = 2.62206, 12.0
+    scale = (c / (2 * 0.2 * width)) ** 2 / 2
+    depth = np.array([1e-4, 1 - 1e-3])
+    y = zt.ComplexAbsorber(width)._strength(depth, 1e-6) / scale
+    assert y[0] == pytest.approx(c * depth[0], rel=1e-6)  # x² of what comes next
+    # The next powers have the factors 0.003, as c has six digits, and 0.08.
+    assert abs(y[1] - 4 / (c - c * depth[1]) ** 2) < 1e-4
+
+
 def test_the_absorber_of_a_heavy_particle():
     """−iE_min y goes with the kinetic energy, 1/m, so that the same waves are absorbed."""
     m = 4.0
@@ -133,6 +147,25 @@ def test_length_gauge_is_e_times_x_and_velocity_gauge_a_times_p():
     # −iψ′ = (1.1 + ix/2)ψ for this packet.
     x = grid.points(0)
     expected = (a * (1.1 + 0.5j * x) + 0.5 * a**2) * np.asarray(psi)
+    np.testing.assert_allclose(np.asarray(found), expected, atol=1e-8)
+
+
+def test_velocity_gauge_of_light_that_turns():
+    """A·p + A²/2 with both components of A."""
+    grid = zt.Grid((44, 48), 0.42)
+    x, y = grid.coordinates()
+    psi = grid.normalize(jnp.exp(-(x**2 + y**2) / 4 + 1j * (1.1 * x - 0.7 * y)))
+    turning = zt.SineSquared(
+        amplitude=0.3, frequency=0.5, cycles=2, polarization="x", ellipticity=0.8
+    )
+    t = 11.0
+    ax, ay, _ = np.asarray(turning.vector_potential_xyz(t))
+    assert abs(ax) > 0.05 and abs(ay) > 0.05
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.VelocityGauge(turning)]), grid)
+    found = H.at(t).apply(psi) - H.static.apply(psi)
+    # −i∇ψ = (k + ir/2)ψ for this packet, e^{−20} of which is beyond the box.
+    along = ax * (1.1 + 0.5j * x) + ay * (-0.7 + 0.5j * y)
+    expected = (along + 0.5 * (ax**2 + ay**2)) * np.asarray(psi)
     np.testing.assert_allclose(np.asarray(found), expected, atol=1e-8)
 
 

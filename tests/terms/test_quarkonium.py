@@ -60,6 +60,21 @@ def test_anisotropy_splits_the_p_states():
     assert np.sort(gaps)[1] > 1e-3
 
 
+@pytest.mark.parametrize(
+    ("direction", "part"),
+    [((0.0, 0.0, 1.0), 4), ((1.0, 0.0, 0.0), 2), ((0.6, 0.8, 0.0), 2), ((0.0, 1.0, -1.0), 3)],
+    ids=["along", "across", "oblique across", "45 degrees"],
+)
+def test_screening_by_direction(direction, part):
+    """μ = m_D[1 − ξ(3 + cos 2θ)/16]: ξ/4 off along z, ξ/8 across, 3ξ/16 at 45°, where cos 2θ is
+    1, −1 and 0. In each direction it is the plain screened potential of that μ."""
+    debye, xi = 0.4, 1.2
+    places = np.outer(direction / np.linalg.norm(direction), [0.3, 1.0, 4.0])
+    found = zt.AnisotropicCornell(ALPHA, SIGMA, debye, xi).remainder(*places)
+    plain = zt.ScreenedCornell(ALPHA, SIGMA, debye * (1 - part * xi / 16)).remainder(*places)
+    np.testing.assert_allclose(found, plain, rtol=1e-12)
+
+
 def test_refusals():
     with pytest.raises(zt.InputError, match="anisotropy: must be below 4"):
         zt.AnisotropicCornell(ALPHA, SIGMA, 0.4, 5.0)

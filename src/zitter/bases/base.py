@@ -56,6 +56,16 @@ def check_something_outside(radius: float, end: float) -> None:
         )
 
 
+def check_norm(key: str, basis: Basis, psi: jax.Array) -> None:
+    """Refuse a state whose ‖ψ‖², by which much is divided, is no number of its precision."""
+    square, limits = float(jnp.abs(basis.inner(psi, psi))), np.finfo(psi.dtype)
+    if not limits.tiny <= square <= limits.max:
+        size = "small" if square < 1 else "large"
+        raise checks.InputError(
+            key, f"must have a norm that can be squared, but it is too {size}: normalize the state"
+        )
+
+
 class Basis(eqx.Module):
     """Coefficients live in an array of `shape`; the metric (overlap) lives here, not in operators.
 
@@ -114,7 +124,7 @@ class Basis(eqx.Module):
             raise checks.InputError(
                 "psi", f"must have the shape of the basis {self.shape}, but has {np.shape(psi)}"
             )
-        return psi
+        return psi if checks.is_traced(psi) else runtime.native(psi)
 
     def norm(self, psi: jax.Array) -> jax.Array:
         """‖ψ‖ = √⟨ψ|ψ⟩."""
@@ -332,9 +342,13 @@ class Basis(eqx.Module):
         """The same box with about `factor` times the spacing."""
         raise Refused(self, "another spacing", "it needs a Grid")
 
-    def moved(self, part: float) -> tuple[Basis, Callable[[Any], np.ndarray]] | None:
-        """(a basis of points `part` of a spacing further in the same box, states there), None where
-        operators are integrals instead of values at points."""
+    def moved(self, parts: Sequence[float]) -> tuple[Basis, Callable[[Any], np.ndarray]] | None:
+        """(a basis of points that are a part of the spacing further along each axis of the same
+        box, states there), None where operators are integrals instead of values at points."""
+        return None
+
+    def closer(self) -> Basis | None:
+        """The same functions with more points for integrals, None where these are none."""
         return None
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:

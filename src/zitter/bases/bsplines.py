@@ -9,6 +9,7 @@ Matrices are banded and stored by diagonals: bands[p + k, j] = O[j, j + k], p = 
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
@@ -49,6 +50,8 @@ class ExteriorScaling(eqx.Module):
             raise checks.InputError("angle", f"must be below 90 degrees, but is {self.angle:g} rad")
 
 
+CLOSER = 2**18  # points that look closer at a potential, but
+PIECES = (4, 64)  # no fewer and no more pieces of each interval
 MOST = 100_000  # splines: the eigenvectors of r have as many rows and columns
 
 
@@ -67,6 +70,7 @@ class RadialBSplines(eqx.Module):
     outer: Literal["zero", "free"] = eqx.field(static=True)
     scaling: ExteriorScaling | None = eqx.field(static=True)
     knots: tuple[float, ...] = eqx.field(static=True)
+    pieces: int = eqx.field(static=True)  # of each interval, each with Gauss–Legendre points
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class RadialBSplines(eqx.Module):
         runtime.settings()
         self.degree = checks.integer("degree", degree, 1, 20)
         self.rmax = float(checks.positive("rmax", rmax, "length"))
+        self.pieces = 1
         self.outer = checks.choice("outer", outer, ("zero", "free"))
         self.scaling = scaling
         if scaling is not None:
@@ -200,6 +205,13 @@ class RadialBSplines(eqx.Module):
         breaks = self.knots[self.degree : -self.degree]
         return RadialBSplines(self.n + 1, self.degree, self.rmax, breaks, outer="free")
 
+    def closer(self) -> RadialBSplines:
+        """The same splines with more points for integrals: what lies between those of before."""
+        pieces = int(np.clip(CLOSER // self.points.size, *PIECES))
+        closer = copy.copy(self)
+        object.__setattr__(closer, "pieces", pieces * self.pieces)
+        return closer
+
     @property
     def overlap(self) -> np.ndarray:
         """Bands of S, complex where the coordinate is."""
@@ -250,7 +262,7 @@ class _Overlaps(NamedTuple):
 def _tables(radial: RadialBSplines) -> _Tables:
     knots, degree = np.asarray(radial.knots), radial.degree
     spans = np.nonzero(np.diff(knots) > 0)[0]
-    nodes, weights = np.polynomial.legendre.leggauss(degree + 4)
+    nodes, weights = _gauss(degree + 4, radial.pieces)
     half = 0.5 * (knots[spans + 1] - knots[spans])[:, None]
     x = 0.5 * (knots[spans + 1] + knots[spans])[:, None] + half * nodes
     r, turn = x, np.ones_like(x)
@@ -261,6 +273,13 @@ def _tables(radial: RadialBSplines) -> _Tables:
         turn = np.where(beyond, phase, 1.0)
     splines = tuple(local_splines(knots, degree, spans, x, d) for d in range(3))
     return _Tables(spans, x, r, turn, half * weights, splines)
+
+
+def _gauss(count: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights on −1 … 1, `count` in each of equal pieces."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    middles = (2 * np.arange(pieces) + 1) / pieces - 1
+    return np.ravel(middles[:, None] + nodes / pieces), np.tile(weights / pieces, pieces)
 
 
 @functools.lru_cache(maxsize=32)

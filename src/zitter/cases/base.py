@@ -23,6 +23,7 @@ from zitter.linalg.base import Unsupported
 from zitter.results.base import Result
 
 SETTINGS = ("precision", "device", "mesh")  # keys of every file
+CHECKPOINT_EVERY = 30.0  # seconds, where nobody says otherwise
 LONGEST_TITLE = 200  # characters: it stands before what a run says
 
 
@@ -44,10 +45,17 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What would run: `facts` for programs, `rows` for people."""
+    """What would run: `facts` for programs, `rows` for people; how many bytes it writes."""
 
     facts: dict[str, Any]
     rows: dict[str, str]
+    written: int = 0
+
+
+def checkpoints_of(seconds: float | None, every: float | None) -> int:
+    """How many checkpoints a run of so many seconds writes, with that at its end."""
+    every = CHECKPOINT_EVERY if every is None else every
+    return 1 + int((seconds or 0.0) / max(every, 1.0))
 
 
 class Cost(NamedTuple):
@@ -96,8 +104,8 @@ class Case(abc.ABC):
         """Refuse what the run would refuse; `estimating` does not compute for it."""
 
     @abc.abstractmethod
-    def estimate(self) -> Estimate:
-        """Sizes, memory and time, after `check`."""
+    def estimate(self, every: float | None = None) -> Estimate:
+        """Sizes, memory and time, after `check`; `every` as in a job."""
 
     @abc.abstractmethod
     def run(self, job: Job) -> Result:

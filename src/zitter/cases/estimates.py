@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from zitter import qmc, runtime
+from zitter.cases.base import checkpoints_of
 from zitter.qmc import sizes
 from zitter.qmc.optimizers import needs as optimizing
 from zitter.qmc.runs import Run
@@ -36,9 +37,10 @@ def _stage(psi: Any, options: dict[str, Any]) -> tuple[int, float, float]:
 
 
 def of_run(
-    run: Run, verb: str, options: dict[str, Any], limit: int | None
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Facts and rows of one run."""
+    run: Run, verb: str, options: dict[str, Any], limit: int | None, every: float | None
+) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Facts and rows of one run, and what it writes: walkers once they have settled, at the end,
+    and in between."""
     needed = sizes.needs(run, verb, options)
     size, running, compiling = needed.size, needed.seconds_to_run, needed.seconds_to_compile
     twists = run.twists.count if run.twists is not None else 1
@@ -61,4 +63,4 @@ def of_run(
     }
     if limit is None:
         rows.pop(f"{verb} walkers that fit")
-    return facts, rows
+    return facts, rows, (1 + checkpoints_of(running, every)) * needed.walkers

@@ -6,10 +6,9 @@ import dataclasses
 import json
 import math
 import re
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from zitter import (
     checks,
     files,
     io,
+    locks,
     loop,
     processes,
     runtime,
@@ -31,7 +31,7 @@ from zitter import (
     together,
 )
 from zitter.cases import memory, schema
-from zitter.cases.base import Case, Cost, Estimate, Job, located
+from zitter.cases.base import CHECKPOINT_EVERY, Case, Cost, Estimate, Job, checkpoints_of, located
 from zitter.cases.physics import Physics, physics_schema, section, start
 from zitter.config.document import Document
 from zitter.config.objects import Builder
@@ -44,7 +44,7 @@ from zitter.results import Result, Solution
 from zitter.solve import needs
 
 INITIAL = "initial.h5"  # in checkpoints
-CHECKPOINT_EVERY = 30.0  # seconds
+SHORT_START = 2.0  # seconds
 
 
 @dataclasses.dataclass
@@ -62,6 +62,7 @@ class Evolution(Physics):
     plan: solve.Plan | None = None
     H: Hamiltonian | None = None
     seconds_to_prepare: float = 0.0
+    seconds_to_compile_first: float = 0.0  # what of the preparations is compiled first
     sought: memory.NoEigenstates = dataclasses.field(default_factory=memory.NoEigenstates)
 
     @classmethod
@@ -106,9 +107,9 @@ class Evolution(Physics):
         self.sought = memory.NoEigenstates()
         finder = self.sought if estimating else solve.eigenstates
         dtype = runtime.settings().complex_dtype
-        started = time.perf_counter()
         try:
-            self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
+            with segments.Clock() as clock:
+                self.plan = solve.prepare(self.H, dtype, **options, find_eigenstates=finder)
         except checks.InputError as error:
             # A mesh is a key of the file, and no option of [evolve].
             raise (error if error.key.startswith("mesh.") else error.under("evolve")) from None
@@ -116,26 +117,33 @@ class Evolution(Physics):
             raise checks.InputError(
                 "evolve.propagator", f"must suit this model, but {error}"
             ) from None
-        self.seconds_to_prepare = time.perf_counter() - started
+        self.seconds_to_prepare, self.seconds_to_compile_first = clock.seconds, clock.compiling
         if not self.plan.context.propagator.narrows:
             memory.check_plan(self.basis, self.plan, always=estimating)
 
-    def estimate(self) -> Estimate:
+    def estimate(self, every: float | None = None) -> Estimate:
         H, plan = self._ready()
         t = float(plan.context.start)
         first, psi = self.initial.needs(H, t), _any_state(H, plan)
         if plan.context.propagator.narrows:
             # What is stepped depends on the start, which is found fast where this is so.
-            started = time.perf_counter()
-            psi = self._start()[0]
-            first = needs.Needs(first.memory, time.perf_counter() - started)
+            with segments.Clock() as clock:
+                psi = self._start()[0]
+            first = needs.Needs(first.memory, clock.seconds, clock.compiling)
             plan = plan.starting(psi)
             memory.check_plan(self.basis, plan, always=True)
+        elif _at_once(first):
+            with _in_silence():  # the run says what there is to say of it
+                psi = self._start()[0]
         context = plan.context
         beside = segments.bytes_of(context) - segments.bytes_of(context.H)
         levels = self.sought.needs()  # that observables compare with: those asked for so far
-        running = needs.seconds_of_run(plan, psi)
+        plan.warn_of_unseen([psi])
+        running = needs.of_run(plan, psi)
         compiling = (first.seconds_to_compile or 0.0) + (levels.seconds_to_compile or 0.0)
+        compiling += self.seconds_to_compile_first
+        every = self.options.get("checkpoint_every") if every is None else every
+        saved = checkpoints_of(running.seconds, every)
         return self.estimated(
             {
                 "propagator": type(context.propagator).__name__,
@@ -144,15 +152,15 @@ class Evolution(Physics):
                 "records": plan.recorded,
                 "observables": ", ".join(o.name for o in plan.observables),
                 "memory_bytes": max(
-                    needs.memory_of_run(plan),
-                    max(first.memory or 0, levels.memory or 0) + beside,
+                    running.memory or 0, max(first.memory or 0, levels.memory or 0) + beside
                 ),
-                "seconds_to_compile": plan.program.seconds_to_compile + compiling,
+                "seconds_to_compile": (running.seconds_to_compile or 0.0) + compiling,
                 "seconds_to_start": self._preparing()
                 + (first.seconds or 0.0)
                 + (levels.seconds or 0.0),
-                "seconds_to_run": running,
-            }
+                "seconds_to_run": running.seconds,
+            },
+            needs.written_by_run(plan, saved),
         )
 
     def run(self, job: Job) -> Solution:
@@ -165,6 +173,7 @@ class Evolution(Physics):
         state = io.Variable(np.asarray(psi), tuple(f"axis_{a}" for a in range(psi.ndim)))
         about = {"known": known, "save_every": self._ready()[1].context.save_every}
         if processes.first():
+            locks.require_ours(job.checkpoint, there=True)
             io.write(job.checkpoint / INITIAL, io.Dataset({"psi": state}, about))
         return self._carried(job, psi, known, resume=False)
 
@@ -254,19 +263,25 @@ class Evolution(Physics):
         starts = len({case._start_key() for case in every})
         states = [_any_state(H, plan)] * len(plans)
         if plan.context.propagator.narrows:
-            started = time.perf_counter()
-            states = [psi for psi, _ in self._starts(others)[1]]
-            first = needs.Needs(first.memory, (time.perf_counter() - started) / starts)
+            with segments.Clock() as clock:
+                states = [psi for psi, _ in self._starts(others)[1]]
+            first = needs.Needs(first.memory, clock.seconds / starts, clock.compiling)
+        elif _at_once(first, starts):
+            with _in_silence():
+                states = [psi for psi, _ in self._starts(others)[1]]
         memory_bytes, compiling, running = together.estimate(plans, states)
-        running *= plan.steps / (plan.records * plan.context.save_every)
-        running *= 1.0 if plan.checked_with is None else 1.5
+        running *= plan.steps / (plan.parts * plan.context.part)
+        running *= 1.0 if plan.checking is None else 1.5
         levels = self.sought.needs()
         # All are prepared before the first state is sought; what they share is there once.
         held = {id(x): x for one in plans for x in jax.tree.leaves(one.context)}
         beside = segments.bytes_of(list(held.values())) - segments.bytes_of(plan.context.H)
         return Cost(
             max(memory_bytes, max(first.memory or 0, levels.memory or 0) + beside),
-            compiling + (first.seconds_to_compile or 0.0) + (levels.seconds_to_compile or 0.0),
+            compiling
+            + self.seconds_to_compile_first
+            + (first.seconds_to_compile or 0.0)
+            + (levels.seconds_to_compile or 0.0),
             sum(case._preparing() for case in every)
             + starts * (first.seconds or 0.0)
             + len(every) * (levels.seconds or 0.0),
@@ -276,7 +291,7 @@ class Evolution(Physics):
     def _preparing(self) -> float:
         """Seconds of the method's own preparations; the check of the step repeats some."""
         plan = self._ready()[1]
-        again = plan.checked_with is not None and not plan.context.propagator.any_step
+        again = plan.checking is not None and not plan.context.propagator.any_step
         return self.seconds_to_prepare * (2 if again else 1)
 
     def _start_key(self) -> str:
@@ -336,8 +351,22 @@ def _held(plan: solve.Plan, psi: Any) -> Any:
     return runtime.as_state(plan.H.basis.cut_evenly(psi))
 
 
+def _at_once(first: needs.Needs, count: int = 1) -> bool:
+    """Whether first states are found so fast that steps are tried with them: of another state
+    methods that iterate may take twice as many rounds."""
+    seconds = math.inf if first.seconds is None else count * first.seconds
+    return processes.agree(seconds)[0] < SHORT_START  # all of them find it, or none
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
 def _any_state(H: Hamiltonian, plan: solve.Plan) -> Any:
-    """A smooth state: its values do not matter for the time a step takes."""
+    """A smooth state, in place of one that is not found at once."""
     index = [np.linspace(-3.0, 3.0, n) for n in H.basis.shape]
     grids = map(H.basis.cut_evenly, np.meshgrid(*index, indexing="ij", sparse=True))
     psi = math.prod((jnp.exp(-(x**2)) for x in grids), start=jnp.ones(()))

@@ -11,7 +11,14 @@ from zitter import checks, runtime, solve
 from zitter.bases.base import Basis
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.hamiltonian import Hamiltonian
-from zitter.solve.needs import Needs, given_bytes, memory_of_run, memory_of_solver, of_solver
+from zitter.solve.needs import (
+    Needs,
+    given_bytes,
+    memory_of_records,
+    memory_of_run,
+    memory_of_solver,
+    of_solver,
+)
 
 
 def check_basis(basis: Basis) -> None:
@@ -33,8 +40,11 @@ def check_plan(
     limit = available()
     if not always and (limit is None or 100 * basis.size * plan.dtype.itemsize < limit):
         return None
-    needed = memory_of_run(plan if start is None else plan.starting(start))
-    _refuse(needed, "about ")
+    plan = plan if start is None else plan.starting(start)
+    needed = memory_of_run(plan)
+    many = "evolve.save_states" if plan.context.save_states else "evolve.save_every"
+    # Those of the loop are joined with the last ones, and are there twice then.
+    _refuse(needed, "about ", many if 4 * memory_of_records(plan) > needed else "basis.shape")
     return needed
 
 

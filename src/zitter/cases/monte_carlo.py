@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from zitter import checks, data_files, files, processes, qmc, runtime, same_run
+from zitter import checks, data_files, files, locks, processes, qmc, runtime, same_run
 from zitter.cases import estimates, memory, schema
 from zitter.cases.base import SETTINGS, Case, Estimate, Job, located, title_of
 from zitter.config.document import Document
@@ -101,7 +101,7 @@ class MonteCarlo(Case):
     def check(self, estimating: bool) -> None:
         """All of it is checked when the file is read."""
 
-    def estimate(self) -> Estimate:
+    def estimate(self, every: float | None = None) -> Estimate:
         """Memory on each device, how many walkers fit there, and time."""
         limit = memory.available()
         methods = (type(stage.get("method", qmc.LinearMethod())).__name__ for stage in self.stages)
@@ -111,6 +111,7 @@ class MonteCarlo(Case):
             "optimize": ", ".join(methods),
         }
         rows = {key: str(value) for key, value in facts.items() if value}
+        written = 0
         if self.stages:
             with located("optimize"):
                 facts["optimization"], more = estimates.of_stages(self.psi, self.stages)
@@ -118,11 +119,12 @@ class MonteCarlo(Case):
         for verb, options in self.runs.items():
             with located(verb):
                 run = checked_run(self.psi, verb, options)
-                facts[verb], more = estimates.of_run(run, verb, options, limit)
+                facts[verb], more, walkers = estimates.of_run(run, verb, options, limit, every)
             rows |= more
+            written += walkers
         facts |= {"device_bytes": limit, **runtime.describe()}
         rows["the device has"] = "unknown" if limit is None else runtime.readable(limit)
-        return Estimate(facts, rows)
+        return Estimate(facts, rows, written)
 
     @property
     def precision(self) -> str:
@@ -192,7 +194,9 @@ class MonteCarlo(Case):
             done.append(found.stage)
         if processes.first():
             told = [f"optimize, {stage.method}: {stage.verdict}" for stage in done if stage.verdict]
+            locks.take_again(job.folder)
             files.write_text(job.checkpoint / VERDICTS, "".join(f"{line}\n" for line in told))
+            locks.take_again(job.folder)
             psi.save_parameters(file)
         processes.wait("parameters")
         if self.runs:

@@ -44,8 +44,8 @@ class Physics(Case):
     def check_basis(self) -> None:
         memory.check_basis(self.basis)
 
-    def estimated(self, more: dict[str, Any]) -> Estimate:
-        """What is known of every model on a basis, and more."""
+    def estimated(self, more: dict[str, Any], written: float) -> Estimate:
+        """What is known of every model on a basis, and more; the bytes that are written."""
         facts: dict[str, Any] = {
             "case": self.document.name,
             "verb": "evolve" if "evolve" in self.document.table else "eigenstates",
@@ -58,7 +58,7 @@ class Physics(Case):
             **runtime.describe(),
         }
         facts |= more  # which may know better what of the mesh is used
-        return Estimate(facts, shown(facts))
+        return Estimate(facts, shown(facts), int(written))
 
     def _located(self, error: checks.InputError) -> checks.InputError:
         """The same error with the term it came from, found by asking each term again."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
+import numpy as np
+
 from zitter import checks, processes, runtime, same_run, solve
 from zitter.cases import memory, schema
-from zitter.cases.base import Estimate, Job, located
+from zitter.cases.base import Estimate, Job, checkpoints_of, located
 from zitter.cases.physics import Physics, physics_schema, section, start
 from zitter.config.document import Document
 from zitter.eigensolvers import Eigensolver, recommended
@@ -80,11 +82,17 @@ class Stationary(Physics):
         self.memory_bytes = memory.check_solver(H, n, solver)
         self.found = H, solver
 
-    def estimate(self) -> Estimate:
+    def estimate(self, every: float | None = None) -> Estimate:
         H, solver = self._ready()
         n = self.options.get("n", 1)
         checked = self.options.get("basis_check", True)
         found = needs.of_solver(H, n, solver, checked, self.memory_bytes)
+        every = self.options.get("checkpoint_every") if every is None else every
+        saved = checkpoints_of(found.seconds, every) if solver.keeps_rounds else 0
+        now = runtime.settings()
+        kind = H.operator.dtype
+        each = now.complex_dtype if np.issubdtype(kind, np.complexfloating) else now.real_dtype
+        states = n * self.basis.size * each.itemsize
         return self.estimated(
             {
                 "states": n,
@@ -93,7 +101,8 @@ class Stationary(Physics):
                 "seconds_to_compile": found.seconds_to_compile,
                 "seconds_to_run": found.seconds,
                 **({"mesh": "", "mesh_unused": self.unused} if self.unused else {}),
-            }
+            },
+            (1 + saved) * states,
         )
 
     def run(self, job: Job) -> Eigenstates:

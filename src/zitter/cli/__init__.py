@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ from typing import Annotated
 import typer
 
 from zitter import __version__, checks, files, processes
-from zitter.cli import huge_pages, program_cache
+from zitter.cli import huge_pages, program_cache, streams
 
 ROOM = 400  # bytes of the names of files in an output directory, and of folders in it
 
@@ -183,6 +182,10 @@ def _folder(out: str | None, usual: str) -> Path:
             "--out",
             f"must be a path of at most {most} bytes, with room for files, but has {length}",
         )
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise checks.InputError(
+            "--out", f'must be a directory, but "{folder}" is {checks.instead_of_folder(folder)}'
+        )
     return folder
 
 
@@ -308,12 +311,11 @@ def doctor(json: Json = False) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Exit status 0: done. 1: a run failed. 2: the input is at fault; nothing was written."""
-    for stream in (sys.stdout, sys.stderr):  # a terminal may not know our characters
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    streams.prepare()
     if arguments is None:
         huge_pages.ask_for_them()
     code = status(arguments)
+    streams.release()
     if code and processes.joined() is not None:
         # An ordinary end would wait for the others, which may be waiting for this one.
         sys.stdout.flush()
@@ -334,6 +336,7 @@ def _status(arguments: list[str] | None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         code = command.main(given, prog_name="zitter", standalone_mode=False, obj=given)
+        sys.stdout.flush()
         code = int(code or 0)
         return _fail(stopped, 1) if code == 130 else code  # the parser's number for Ctrl-C
     except processes.Lost as error:

@@ -8,6 +8,11 @@ from zitter import checks, kinds, plot
 
 
 def draw(path: Path, output: Path | None, animated: bool) -> int:
+    if output is not None and not checks.path("--output", output).parent.is_dir():
+        raise checks.InputError(
+            "--output",
+            f'must lie in a folder that is there, but there is no "{output.parent}"',
+        )
     result = kinds.load(path)
     if output is None:
         folder = path if path.is_dir() else path.parent

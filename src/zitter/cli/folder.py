@@ -104,6 +104,7 @@ class Folder:
 
     def begin(self) -> None:
         """Take the directory for this run."""
+        locks.require_ours(self.path)
         if self.overwrite:
             self._remove()
         if self._fingerprint.exists():
@@ -114,7 +115,7 @@ class Folder:
 
     def withdraw(self) -> None:
         """Leave the directory to the run that was there, since this one is refused."""
-        if self._earlier is not None:
+        if self._earlier is not None and locks.ours(self.path):
             marks, kept = self._earlier
             files.write_text(self._fingerprint, marks)
             if kept:
@@ -127,6 +128,7 @@ class Folder:
         return [*files.kept_text(self._fingerprint).split(), "", ""]
 
     def end(self) -> None:
+        locks.require_ours(self.path)
         if self.keep:
             files.write_text(self._kept, "")
             return
@@ -148,7 +150,9 @@ class Folder:
         return processes.Alone(text)
 
     def _append(self, text: str) -> None:
-        files.append(self.path / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}\n")
+        if locks.ours(self.path):
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            files.append(self.path / "log.txt", f"{now}  {text}\n")
 
     def saved(self) -> str:
         """What is saved where, as a sentence."""
@@ -164,8 +168,6 @@ class Folder:
 
     def _require_directory(self) -> None:
         out = self.path
-        if out.exists() and not out.is_dir():
-            raise checks.InputError("--out", f'must be a directory, but "{out}" is a file')
         there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
         if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
             raise checks.InputError("--out", f'must be writable, but "{there}" is not')

@@ -29,13 +29,25 @@ SAID = (1, INPUT_AT_FAULT)  # exit status of a process that has said why
 HELD = 5  # exit status of a process that did not begin, as another one refused its input
 GATE = "ZITTER_GATE"  # a folder where processes say that they have checked their input
 GO, STOP = "go", "stop"  # what the launcher puts there then
+LEAST = 2**28  # bytes of a process that has not yet begun
 
 
 def wanted(count: int | None) -> bool:
     """Whether this command is to start others."""
     if count is None or os.environ.get(processes.VARIABLE):
         return False
-    return checks.integer("--processes", count, 1) > 1
+    if checks.integer("--processes", count, 1) == 1:
+        return False
+    from zitter import runtime  # which takes a second
+
+    memory = runtime.host_memory()
+    if memory is not None and count > memory // LEAST:
+        raise checks.InputError(
+            "--processes",
+            f"must be at most {memory // LEAST}, as many as this node's {runtime.readable(memory)} "
+            f"hold with {runtime.readable(LEAST)} each before they begin, but is {count}",
+        )
+    return True
 
 
 def launch(count: int, arguments: list[str], out: Path) -> int:

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from zitter import processes
+from zitter.cli import streams
 from zitter.cli.launching import LAUNCHER
 
 
@@ -46,7 +47,7 @@ def _keep_stdout_for_results() -> None:
     sys.stdout.flush()
     own, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    sys.stdout = os.fdopen(own, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    streams.move_stdout(own)
 
 
 def _watch(launcher: int) -> None:

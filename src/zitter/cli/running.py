@@ -20,8 +20,8 @@ import numpy as np
 from jax.errors import JaxRuntimeError
 
 import zitter
-from zitter import cases, checks, config, files, loop, processes, runtime, tables
-from zitter.cli import meeting
+from zitter import cases, checks, config, files, locks, loop, processes, runtime, tables
+from zitter.cli import meeting, streams
 from zitter.cli.folder import Folder
 from zitter.cli.showing import print_json, print_result
 from zitter.linalg.base import Unsupported
@@ -104,13 +104,16 @@ def _finished(request: Request, folder: Folder) -> bool:
 
 
 def _estimate(request: Request, case: cases.Case) -> int:
-    found = case.estimate()
+    found = case.estimate(request.checkpoint_every)
     if not processes.first():
         return 0
     title = f"{case.title or case.document.name}: dry run, nothing is written"
-    print(tables.table(title, found.rows))
+    seconds = files.seconds_to_write(request.out, found.written)
+    size = f"{runtime.readable(found.written)}, about {seconds:.2g} s"
+    print(tables.table(title, found.rows | ({"to write": size} if seconds else {})))
     if request.json:
-        print_json(found.facts)
+        told = {"written_bytes": found.written, "seconds_to_write": seconds}
+        print_json(found.facts | (told if found.written else {}))
     return 0
 
 
@@ -130,6 +133,7 @@ def _compute(request: Request, case: cases.Case, folder: Folder) -> Result:
             result.info["title"] = case.title
         result.info["wall_seconds"] = time.perf_counter() - started
         if processes.first():
+            locks.take_again(folder.path)
             result.save(folder.path / name)
         folder.log(f"wrote {folder.path / name} after {result.info['wall_seconds']:.3g} s")
 
@@ -196,11 +200,12 @@ def _report(request: Request, result: Result, how: str) -> None:
     if not processes.first():
         return
     path = request.out / "result.h5"
-    if not request.quiet:
-        print_result(result, path)
-        print(f"{how}: {path}")
-    if request.json:
-        print_json({**result.numbers(), "file": str(path)})
+    with streams.of_result(path):
+        if not request.quiet:
+            print_result(result, path)
+            print(f"{how}: {path}")
+        if request.json:
+            print_json({**result.numbers(), "file": str(path)})
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from zitter import (
     runtime,
     sweeps,
 )
-from zitter.cli import arrays, launching, meeting, sweep_estimates
+from zitter.cli import arrays, launching, meeting, streams, sweep_estimates
 from zitter.cli.running import keep_compiled_programs, named, stoppable
 from zitter.cli.showing import print_json, print_result
 from zitter.results.sweep import Sweep
@@ -175,6 +175,7 @@ def _spread(request: Request, arguments: list[str]) -> int:
 
 
 def _added_up(plan: Plan, store: sweeps.Store, started: float) -> Sweep:
+    locks.take_again(store.folder)
     info = _info(plan.document, time.perf_counter() - started)
     return store.assemble(plan.axes, plan.items, info, plan.document.text)
 
@@ -297,16 +298,15 @@ def _info(document: config.Document, seconds: float) -> dict[str, Any]:
 
 
 def _report(request: Request, store: sweeps.Store, result: Sweep) -> None:
-    if not request.quiet:
-        print_result(result, store.result)
-        print(f"done: {store.result}")
-    if request.json:
-        print_json({**result.numbers(), "file": str(store.result)})
+    with streams.of_result(store.result):
+        if not request.quiet:
+            print_result(result, store.result)
+            print(f"done: {store.result}")
+        if request.json:
+            print_json({**result.numbers(), "file": str(store.result)})
 
 
 def _require_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise checks.InputError("--out", f'must be a directory, but "{out}" is a file')
     there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         raise checks.InputError("--out", f'must be writable, but "{there}" is not')

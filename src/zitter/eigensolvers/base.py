@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,6 +12,15 @@ import numpy as np
 
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
+
+
+class Factors(NamedTuple):
+    """A factorization that is most of a search: how many operations it takes, how many numbers the
+    factors have, which each solution goes through once, and bytes with the matrix itself."""
+
+    operations: float
+    numbers: int
+    memory: int
 
 
 class Eigensolver(eqx.Module):
@@ -49,6 +58,18 @@ class Eigensolver(eqx.Module):
 
     def few_rounds(self, count: int) -> Eigensolver | None:
         """The same solver that gives up after `count` rounds; None for one that has no rounds."""
+        return None
+
+    def factors(self, H: Hamiltonian) -> Factors | None:
+        """What it factorizes, where that is most of its work."""
+        return None
+
+    def factorize(self, H: Hamiltonian) -> None:
+        """Do that alone."""
+
+    @property
+    def on_other_bases(self) -> Eigensolver | None:
+        """What finds the same states elsewhere, to compare with; None for whatever is best."""
         return None
 
     @abc.abstractmethod

@@ -14,22 +14,26 @@ from zitter.eigensolvers.matrices import (
     DENSE_LIMIT,
     dense_matrix,
     dense_metric,
+    factors_near,
     full_matrix,
     matrices,
+    memory_near,
+    require_matrices,
 )
 from zitter.linalg.bands import lapack_upper
 from zitter.linalg.base import Operator, Unsupported
 from zitter.linalg.diagonal import Diagonal
-from zitter.linalg.shift_invert import nearest
+from zitter.linalg.shift_invert import all_at_once, factorized, nearest
 from zitter.segments import memory_to_call
+
+_NEAR = "Direct(near=…)"
 
 
 class Direct(Eigensolver):
     """LAPACK on the whole matrix: exact to rounding, for up to 8192 unknowns or a 1D banded H.
 
     With `near` it finds the n states nearest to that energy, in the interior of the spectrum, by
-    shift-invert: also on grids of up to 32768 points with finite differences. There 32³ points
-    with order 4 take half a minute on two CPU cores.
+    shift-invert: also on grids of up to 32768 points with finite differences.
     """
 
     near: float | None = eqx.field(static=True)
@@ -37,16 +41,37 @@ class Direct(Eigensolver):
     def __init__(self, near: float | str | None = None):
         self.near = None if near is None else float(checks.scalar("near", near, "energy"))
 
+    def check(self, H, n):
+        Eigensolver.check(self, H, n)
+        if self.near is not None and not H.basis.finds_states(H.operator):
+            require_matrices(H, _NEAR, n)
+
     def memory(self, H, n):
-        """Of dense matrices: while H is made, or H and LAPACK's copy of it; S likewise."""
-        short = H.basis.orthonormal and has_short_form(H.operator)
-        if self.near is not None or short or H.basis.size > DENSE_LIMIT:
-            return None
+        """Of dense matrices: while H is made, or H and LAPACK's copy of it; S likewise. Of sparse
+        ones with their factors."""
         if H.basis.finds_states(H.operator):
+            return None
+        if self.near is not None and not all_at_once(H.basis.size, n):
+            return memory_near(H, n)
+        short = self.near is None and H.basis.orthonormal and has_short_form(H.operator)
+        if short or H.basis.size > DENSE_LIMIT:
             return None
         matrix = H.basis.size**2 * np.dtype(H.operator.dtype).itemsize
         made = memory_to_call(full_matrix, H.operator)
         return max(made, (2 if H.basis.orthonormal else 4) * matrix)
+
+    def factors(self, H):
+        if self.near is None or H.basis.finds_states(H.operator):
+            return None
+        return factors_near(H)
+
+    def factorize(self, H):
+        assert self.near is not None
+        factorized(*matrices(H, _NEAR), self.near, H.shape)
+
+    @property
+    def on_other_bases(self):
+        return None if self.near is None else self
 
     def solve(self, H, n):
         operator, basis = H.operator, H.basis
@@ -61,7 +86,7 @@ class Direct(Eigensolver):
             energies, vectors, how = _lowest(operator, basis, n)
         else:
             how = f"shift-invert near {self.near:g} hartree"
-            energies, vectors = nearest(*matrices(H, "Direct(near=…)"), n, self.near)
+            energies, vectors = nearest(*matrices(H, _NEAR), n, self.near, H.shape)
         states = jnp.asarray(vectors.T).reshape(-1, *basis.shape)
         return energies, states / jnp.asarray(basis.norm(states[0])), info | {"solver": how}
 

@@ -119,7 +119,7 @@ class Field(eqx.Module):
     def __add__(self, other: Field) -> FieldSum:
         from zitter.fields.sum import FieldSum  # a sum is itself a Field
 
-        return FieldSum((self, other)) if isinstance(other, Field) else NotImplemented
+        return FieldSum((self, other), (1.0, 1.0)) if isinstance(other, Field) else NotImplemented
 
     def __rmul__(self, factor: Any) -> FieldSum:
         from zitter.fields.sum import FieldSum

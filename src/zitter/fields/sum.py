@@ -31,7 +31,9 @@ class FieldSum(Field):
     def __init__(self, fields: Sequence[Field], factors: Sequence[float] | None = None):
         if isinstance(fields, Field) or len(fields) == 0:
             raise checks.InputError("fields", f"must be a list of fields, but is {fields!r}")
-        factors = (1.0,) * len(fields) if factors is None else factors
+        if factors is None:
+            self._check_named_once(fields)
+            factors = (1.0,) * len(fields)
         if len(factors) != len(fields):
             raise checks.InputError(
                 "factors", f"must be as many as fields ({len(fields)}), but are {len(factors)}"
@@ -45,6 +47,19 @@ class FieldSum(Field):
             flat.extend((part, factor * weight) for part, weight in inner)
         self.fields = tuple(field for field, _ in flat)
         self.factors = tuple(factor for _, factor in flat)
+
+    @staticmethod
+    def _check_named_once(fields: Sequence[Field]) -> None:
+        """Equal ones may be meant, such as two without a delay; with factors whatever is given."""
+        seen: dict[int, int] = {}
+        for later, field in enumerate(fields):
+            earlier = seen.setdefault(id(field), later)
+            if earlier != later:
+                raise checks.InputError(
+                    f"fields.{later}",
+                    f"must differ from those before it, but is fields.{earlier} once more: factors "
+                    "make a field stronger",
+                )
 
     @property
     def terms(self) -> tuple[tuple[Field, Any], ...]:

@@ -115,5 +115,26 @@ def _read(path: Path, quantity: str) -> tuple[Any, Any]:
         if path.suffix in (".h5", ".hdf5", ".nc"):
             with data_files.hdf5(path, what) as data:
                 return np.asarray(data["times"]), np.asarray(data[quantity])
-        lines = data_files.text(path, what).splitlines()
-        return np.loadtxt(lines, usecols=0, ndmin=1), np.loadtxt(lines, usecols=1, ndmin=1)
+        return _columns(path, data_files.text(path, what).splitlines(), quantity)
+
+
+def _columns(path: Path, lines: list[str], quantity: str) -> tuple[list[float], list[float]]:
+    """Two numbers in each line, but for what follows a #."""
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split("#")[0].split()
+        try:
+            row = [float(word) for word in words]
+        except ValueError:
+            row = []
+        if words and len(row) != 2:
+            what = checks.shown(line.strip()) if not row else f"{len(row)} of them"
+            raise checks.InputError(
+                "file",
+                f"must hold two numbers in each line, t and {quantity}, but line {number} of "
+                f'"{path}" has {what}',
+            )
+        rows += [row] if words else []
+    if not rows:
+        raise checks.InputError("file", f'must hold t and {quantity}, but "{path}" holds none')
+    return [t for t, _ in rows], [value for _, value in rows]

@@ -2,14 +2,14 @@
 
 An observable with `every` = 1 is evaluated inside the compiled loop at each record. One with a
 larger `every`, or one that needs the host (`on_host`), is evaluated between segments, at each
-`every`-th record.
+`every`-th record, and at the end.
 """
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -29,6 +29,8 @@ class Observable(eqx.Module):
     name: eqx.AbstractClassVar[str]
     long_name: eqx.AbstractClassVar[str]
     units: eqx.AbstractClassVar[str]
+    # Whether its numbers are parts of the probability, each ‖Pψ‖² of a projection P.
+    of_probability: ClassVar[bool] = False
 
     def __check_init__(self):
         checks.integer("every", self.every, 1)

@@ -28,7 +28,7 @@ def _several(states: Any) -> jax.Array:
     elif not isinstance(states, str | dict):
         runtime.settings()  # before JAX is used: double precision, and the flags of its compiler
         try:
-            return jnp.asarray(states)
+            return jnp.asarray(runtime.native(states))
         except (TypeError, ValueError):
             pass
     raise checks.InputError("states", f"must be an array of coefficients, but is {fault}")
@@ -47,6 +47,7 @@ class Populations(Observable):
     name: ClassVar[str] = "populations"
     long_name: ClassVar[str] = "populations of field-free eigenstates"
     units: ClassVar[str] = "1"
+    of_probability: ClassVar[bool] = True
 
     def __init__(self, states: Any = None, n: int | None = None, every: int = 1):
         if (states is None) == (n is None):
@@ -87,6 +88,7 @@ class InstantaneousPopulations(Observable):
     name: ClassVar[str] = "instantaneous_populations"
     long_name: ClassVar[str] = "populations of the eigenstates of H(t)"
     units: ClassVar[str] = "1"
+    of_probability: ClassVar[bool] = True
 
     def __init__(self, n: int = 3, every: int = 1):
         self.n = checks.integer("n", n, 1)
@@ -139,6 +141,7 @@ class KappaPopulations(Observable):
     name: ClassVar[str] = "kappa_populations"
     long_name: ClassVar[str] = "weight of each kappa"
     units: ClassVar[str] = "1"
+    of_probability: ClassVar[bool] = True
 
     def prepare(self, H, eigenstates):
         require(self, H, H.basis.kappa_weights)

@@ -109,6 +109,7 @@ class Ionization(Observable):
     name: ClassVar[str] = "ionization"
     long_name: ClassVar[str] = "probability outside the radius or absorbed"
     units: ClassVar[str] = "1"
+    of_probability: ClassVar[bool] = True
 
     def __init__(self, radius: float | str = 20.0, every: int = 1):
         self.radius = float(checks.positive("radius", radius, "length"))

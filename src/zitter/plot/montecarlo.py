@@ -214,7 +214,11 @@ def costs(table: list[tuple[int, str, int, dict[str, float]]]) -> Figure:
     }
     for color, (part, label) in zip(style.COLORS, parts.items(), strict=False):
         for precision, line in (("double", "-"), ("single", "--")):
-            rows = sorted((n, f[part] / w) for n, kind, w, f in table if kind == precision)
+            rows = sorted(
+                (n, f[part] / w) for n, kind, w, f in table if kind == precision and part in f
+            )
+            if not rows:  # not measured
+                continue
             sizes, seconds = zip(*rows, strict=True)
             milliseconds = [1e3 * s for s in seconds]
             ax.loglog(sizes, milliseconds, line, color=color, marker="o", ms=3, lw=1.0,

@@ -112,7 +112,7 @@ class AngularSplit(Propagator):
 
         first = jnp.zeros((), jnp.int32)
         begun = (first, psi, jnp.zeros_like(self._half_kick(H, time(first), dt)))
-        _, psi, last = repeat(stepped, begun, steps, unroll=self.unroll)
+        _, psi, last = repeat(stepped, begun, steps, unroll=self.unroll(H))
         return split.kick(psi, last), state
 
     def _half_kick(self, H: Hamiltonian, t: Any, dt: Any) -> jax.Array:

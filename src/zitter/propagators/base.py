@@ -101,17 +101,26 @@ class Propagator(eqx.Module):
             return (k + 1, *self.step(H, psi, time(k), dt, state))
 
         begun = (jnp.zeros((), jnp.int32), psi, state)
-        return repeat(body, begun, steps, unroll=self.unroll)[1:]
+        return repeat(body, begun, steps, unroll=self.unroll(H))[1:]
 
-    @property
-    def unroll(self) -> int:
+    def unroll(self, H: Hamiltonian) -> int:
         """Steps to write out in one turn of a loop."""
-        # Long bodies take minutes to compile and gain nothing from being repeated.
-        return max(1, runtime.unroll() // self.stages)
+        return 1 if self.long_step(H) else max(1, runtime.unroll() // self.stages)
+
+    def long_step(self, H: Hamiltonian) -> bool:
+        """Whether a step is so long (a loop of its own) that neither its launches nor a copy of ψ
+        show: writing out several would only take compiling, and memory for each of them."""
+        return False
 
     def convergence_order(self, H: Hamiltonian) -> int:
         """p, where the error falls as Δtᵖ; 1 where it is not known, which overestimates errors."""
         return 1
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        """Where in a step, from 0 to 1, the method looks at H(t); empty where it chooses by itself
+        as it goes."""
+        return (0.5,)
 
     @property
     def stages(self) -> int:
@@ -142,6 +151,10 @@ class Exponential(Propagator):
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return self.scheme.order if H.time_dependent else 1
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        return self.scheme.nodes
 
     @abc.abstractmethod
     def exponential(

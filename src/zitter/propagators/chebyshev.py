@@ -67,6 +67,9 @@ class Chebyshev(Exponential):
             is_leaf=lambda x: x is None,
         )
 
+    def long_step(self, H):
+        return True
+
     def exponential(self, operator, psi, tau, state):
         center, radius = real_like(self.center, psi), real_like(self.radius, psi)
         # (−i)ⁿ = 1, −i, −1, i, …; a backward step conjugates the series.

@@ -61,10 +61,8 @@ class CrankNicolson(Propagator):
     def convergence_order(self, H: Hamiltonian) -> int:
         return 2
 
-    @property
-    def stages(self) -> int:
-        # An iteration is a loop of its own: writing out several steps would only take compiling.
-        return 64 if self.separated is not None and self.separated.iterates else 1
+    def long_step(self, H):
+        return self.separated is not None and self.separated.iterates
 
     def prepare(self, H, t, dt):
         refuse_growing_light(H)

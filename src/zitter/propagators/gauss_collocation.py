@@ -76,8 +76,11 @@ class GaussCollocation(Propagator):
         return 2 * self.points
 
     @property
-    def stages(self) -> int:
-        return 64  # a step is a loop of its own: writing out several would only take compiling
+    def nodes(self) -> tuple[float, ...]:
+        return tuple(rule_of(self.points).nodes)
+
+    def long_step(self, H):
+        return True
 
     def prepare(self, H, t, dt):
         refuse_growing_light(H)

@@ -243,6 +243,13 @@ class MatrixExponential(Propagator):
     def convergence_order(self, H: Hamiltonian) -> int:
         return self.scheme.order if H.time_dependent else 1
 
+    @property
+    def nodes(self):
+        return self.scheme.nodes
+
+    def long_step(self, H):
+        return H.time_dependent  # else its exponential is there, and a step is one product
+
     def divided(self, H):
         """Matrices in tiles; ψ, a vector, stays whole on every device."""
         mesh = runtime.mesh_for(AXES, "the matrix of MatrixExponential")

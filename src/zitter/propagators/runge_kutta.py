@@ -37,6 +37,10 @@ class RungeKutta4(Propagator):
     def convergence_order(self, H: Hamiltonian) -> int:
         return 4
 
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        return (0.0, 0.5, 1.0)
+
     def prepare(self, H, t, dt):
         require_orthonormal("RungeKutta4", H)
         check_stability("RungeKutta4", partial(growth, 4), spectral_radius(H, t), t, dt)
@@ -84,6 +88,10 @@ class RungeKuttaFehlberg45(Propagator):
 
     def convergence_order(self, H: Hamiltonian) -> int:
         return 5 if self.tol is None else 1
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        return _NODES if self.tol is None else ()
 
     def prepare(self, H, t, dt):
         require_orthonormal("RungeKuttaFehlberg45", H)

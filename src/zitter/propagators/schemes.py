@@ -19,6 +19,11 @@ class TimeScheme(eqx.Module):
     order: eqx.AbstractClassVar[int]
     stages: eqx.AbstractClassVar[tuple[Stage, ...]]
 
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        """All nodes of a step, from 0 to 1."""
+        return tuple(sorted({node for _, nodes in self.stages for node in nodes}))
+
 
 class Midpoint(TimeScheme):
     """The exponential midpoint rule, order 2: exp(−iΔt H(t + Δt/2))."""

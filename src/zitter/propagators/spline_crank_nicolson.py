@@ -34,9 +34,8 @@ class SplineCrankNicolson(Propagator):
     def convergence_order(self, H: Hamiltonian) -> int:
         return 2
 
-    @property
-    def stages(self) -> int:
-        return 64  # a step is a loop of its own: writing out several would only take compiling
+    def long_step(self, H):
+        return True
 
     def prepare(self, H, t, dt):
         found = separated("SplineCrankNicolson", H, t, H.basis.factored_resolvents)

@@ -52,6 +52,9 @@ class Taylor(Exponential):
     def init(self, H, psi, t, dt):
         return ErrorSum.zero()
 
+    def long_step(self, H):
+        return True
+
     def exponential(self, operator, psi, tau, state):
         psi, last = taylor_series(operator, psi, tau, self.order)
         return psi, state.plus(jnp.linalg.norm(last.ravel()) / jnp.linalg.norm(psi.ravel()))

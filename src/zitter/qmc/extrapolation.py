@@ -15,7 +15,12 @@ def extrapolate(
     errors: Sequence[float],
     order: int = 1,
 ) -> tuple[float, float, float]:
-    """(E, error, χ² per degree of freedom) at zero time step, by a weighted polynomial fit."""
+    """(E, error, χ² per degree of freedom) at zero time step, by a weighted polynomial fit.
+
+    Where χ² per degree of freedom is above one, the curve or the error bars do not suit the
+    energies: then the error is its root times that of the fit. A fit through as many energies as it
+    has coefficients cannot tell.
+    """
     given = {"timesteps": timesteps, "energies": energies, "errors": errors}
     tau, y, s = (checks.numbers(key, values) for key, values in given.items())
     order = checks.integer("order", order, 1)
@@ -24,6 +29,8 @@ def extrapolate(
             "timesteps", f"must be at least {order + 1} with their energies and errors, "
             f"but are {len(tau)}"
         )  # fmt: skip
+    if np.any(tau < 0):
+        raise checks.InputError("timesteps", f"must not be negative, but are {tau.tolist()}")
     for key, values in (("timesteps", tau), ("energies", y)):
         if not np.all(np.isfinite(values)):
             raise checks.InputError(key, f"must be finite, but are {values.tolist()}")
@@ -40,5 +47,5 @@ def extrapolate(
     covariance = np.linalg.inv(matrix.T @ matrix)
     fit = covariance @ matrix.T @ (y / s)
     residual = float(np.sum((matrix @ fit - y / s) ** 2))
-    freedom = max(len(tau) - order - 1, 1)
-    return float(fit[0]), float(np.sqrt(covariance[0, 0])), residual / freedom
+    chi = residual / max(len(tau) - order - 1, 1)
+    return float(fit[0]), float(np.sqrt(covariance[0, 0] * max(chi, 1.0))), chi

@@ -31,11 +31,13 @@ class Size:
 
 @dataclasses.dataclass(frozen=True)
 class Needs:
-    """What a run takes: memory, time to compile, and time of equilibration and all blocks."""
+    """What a run takes: memory, time to compile, and time of equilibration and all blocks; bytes of
+    its walkers, which a checkpoint holds."""
 
     size: Size
     seconds_to_compile: float
     seconds_to_run: float
+    walkers: int
 
 
 def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
@@ -56,10 +58,11 @@ def needs(run: Run, verb: str, options: dict[str, Any]) -> Needs:
         step, before, shapes = _block(run, "vmc", {})
         sweeps = segments.compiled(step, before, shapes, variational.EQUILIBRATION)
         compiling += sweeps.seconds_to_compile
-        running = sweeps.seconds(before, first, variational.EQUILIBRATION)
-    measuring = program.seconds(context, state, run.blocks)
-    running += measuring * (1 + _equilibration(run, verb, options) / run.blocks)
-    return Needs(size, compiling, running)
+        running = sweeps.tried(before, first, variational.EQUILIBRATION).seconds
+    tried = program.tried(context, state, run.blocks)
+    running += tried.seconds * (1 + _equilibration(run, verb, options) / run.blocks)
+    size = Size(size.total + tried.scratch, size.per_walker, size.fixed + tried.scratch)
+    return Needs(size, compiling, running, runtime.device_count() * program.state)
 
 
 def _size(run: Run, verb: str, options: dict[str, Any], whole: int, shapes: Any) -> Size:

@@ -159,9 +159,10 @@ def group_count(walkers: int, relatives: bool = False) -> int:
     """Groups of neighboring walkers whose scatter gives error bars; 1 where they are too few.
 
     Walkers of VMC do not hear of each other. In DMC they have `relatives`, which stray to the next
-    group, so that there are sixteen in each where walkers suffice. Of fewer there are eight groups:
-    with eight or four in each error bars are up to a tenth too small, with two somewhat more; but a
-    series that is shorter than its correlations knows nothing.
+    group, so that there are sixteen in each where walkers suffice. Of fewer there are eight groups,
+    and with eight walkers in each the truth strays by some 1.1 error bars, with two by some 1.2
+    (benchmarks/results/error_bars_few_cpu.json); but a series that is shorter than its correlations
+    knows nothing.
     """
     if relatives:
         return max(8, min(32, walkers // 16)) if walkers >= FEW_WALKERS else 1

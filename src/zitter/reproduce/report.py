@@ -14,7 +14,8 @@ class Row:
     `source` says whose the reference is, `tolerance_source` whose the tolerance: "paper" (digits or
     an uncertainty that it prints), "exact" (theory, or the digits of an exact reference), "choice"
     (ours). Neither may follow from the value that they judge. A row without `tolerance_source` (a
-    cost, a size) is a statement and decides nothing.
+    cost, a size) is a statement and decides nothing. `projected` is what was not measured as it
+    stands, but follows from a part of the run or from a model.
     """
 
     quantity: str
@@ -25,6 +26,7 @@ class Row:
     tolerance: float | None = None
     ok: bool = True
     tolerance_source: str = ""
+    projected: bool = False
 
     @classmethod
     def compared(
@@ -79,6 +81,31 @@ class Row:
         largest = float(tolerance + max(above, below))
         return cls(quantity, float(value), error, reference, source, largest, ok, "choice")
 
+    @classmethod
+    def difference(
+        cls,
+        quantity: str,
+        value: float,
+        error: float,
+        reference: float | None = None,
+        source: str = "zitter",
+    ) -> Row:
+        """What something takes, as the difference of two times, which noise may turn negative.
+
+        Where it is no larger than its error the row says the most that it may be.
+        """
+        if value > error:
+            return cls(quantity, float(value), float(error), reference, source)
+        label = f"{quantity}, less than can be measured: at most"
+        return cls(label, float(max(value, 0.0) + error), None, reference, source)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields; `projected` only where it is so."""
+        told = {key: _plain(value) for key, value in dataclasses.asdict(self).items()}
+        if not self.projected:
+            del told["projected"]
+        return told
+
 
 @dataclasses.dataclass
 class Report:
@@ -101,10 +128,7 @@ class Report:
         return {
             "name": self.name,
             "ok": self.ok,
-            "rows": [
-                {key: _plain(value) for key, value in dataclasses.asdict(row).items()}
-                for row in self.rows
-            ],
+            "rows": [row.to_json() for row in self.rows],
             "seconds": _plain(self.seconds),
             "device": self.device,
             "precision": self.precision,
@@ -137,7 +161,8 @@ class Report:
             ]
             verdict = ("ok" if row.ok else "OFF") if row.tolerance_source else ""
             whose = row.source, cells.pop(), row.tolerance_source
-            grid.add_row(row.quantity, *cells, *whose, verdict)
+            quantity = row.quantity + ", projected" * row.projected
+            grid.add_row(quantity, *cells, *whose, verdict)
         lines = [rendered(head, grid), *self.notes]
         return "\n".join([*lines, *(f"figure: {figure}" for figure in self.figures)])
 

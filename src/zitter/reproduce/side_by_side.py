@@ -26,8 +26,8 @@ import jax
 from zitter import checks, compiler_flags, runtime
 from zitter.reproduce.report import Row
 
-# Compiling is most of a small run: these take a third off it, and nothing that would be noticed off
-# the speed of programs that run for seconds.
+# Compiling is most of a small run: these shorten it, at a price in speed that programs which run
+# for seconds can pay.
 COMPILE_SOON = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=1"
 
 

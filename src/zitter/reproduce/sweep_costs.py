@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,8 +44,9 @@ class Case:
 def split(cases: Sequence[Case], sweeps: int = 2) -> list[dict[str, float]]:
     """Seconds for all walkers of each case: sweeps without J, with u, with u and p; energies.
 
-    The cost of u and p is what a sweep takes longer with them. Programs are compiled side by side,
-    which takes most of the time, and measured one after another.
+    The cost of u and p is what a sweep takes longer with them, and its error (`u_error`) how far
+    apart these differences were. Programs are compiled side by side, which takes most of the time,
+    and sweeps of a case are measured in turns.
     """
     tick = time.perf_counter()
     with ThreadPoolExecutor() as pool:
@@ -66,13 +68,17 @@ def _measured(case: Case, programs: dict[str, Any], sweeps: int) -> dict[str, fl
     }
     if case.energy:
         found["energy"] = best_seconds(lambda: programs["energy"](whole))
+    runs = {}
     for kind in case.kinds:
         state, run = _without(whole, kind), programs[f"sweep_{kind}"]
-        found[f"sweep_{kind}"] = best_seconds(lambda f=run, s=state: f(s, width)) / sweeps
+        runs[kind] = lambda f=run, s=state: f(s, width)
+    times = {kind: [t / sweeps for t in some] for kind, some in times_in_turn(runs).items()}
+    found |= {f"sweep_{kind}": min(some) for kind, some in times.items()}
     if set(case.kinds) == set(KINDS):
-        found["u"] = found["sweep_u"] - found["sweep_bare"]
-        found["p"] = found["sweep_u_p"] - found["sweep_u"]
+        found["u"], found["u_error"] = taken_longer(times["u"], times["bare"])
+        found["p"], found["p_error"] = taken_longer(times["u_p"], times["u"])
         found["p_share"] = found["p"] / found["sweep_u_p"]
+        found["p_share_error"] = found["p_error"] / found["sweep_u_p"]
     return found
 
 
@@ -135,6 +141,31 @@ def best_seconds(run: Callable[[], Any], repeats: int = 3) -> float:
         jax.block_until_ready(run())
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def times_in_turn(runs: dict[str, Callable[[], Any]], rounds: int = 3) -> dict[str, list[float]]:
+    """Seconds of each run in each round, after calls that are not counted.
+
+    They take turns, so that times of one round, whose differences count, see the same machine.
+    """
+    for run in runs.values():
+        jax.block_until_ready(run())
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            jax.block_until_ready(run())
+            times[name].append(time.perf_counter() - start)
+    return times
+
+
+def taken_longer(longer: Sequence[float], shorter: Sequence[float]) -> tuple[float, float]:
+    """The median of the differences of two times in the same rounds, and how far apart they are.
+
+    Of three rounds that is some 2.5 standard errors of the median.
+    """
+    apart = sorted(a - b for a, b in zip(longer, shorter, strict=True))
+    return statistics.median(apart), apart[-1] - apart[0]
 
 
 def bytes_of(tree: Any) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ERRORS = {
     "step_error": "error of the final state by the step size (from a run with twice the step)",
     "step_check": "error of the final state by the step size",
+    "unseen": "error by what comes and goes within steps, in that of the final state",
     "norm_loss": "probability lost (absorbed, or the propagator's error)",
     "absorbed": "probability that absorbers account for",
     "error_estimate": "error of the steps, summed (freezing H(t) in a step is not in it)",
@@ -94,7 +95,9 @@ class Solution(Result):
             )
         course = np.stack([np.asarray(function(psi)) for psi in (self.final, self.twice)])
         share, part = self.info["step_error_share"], self.info.get("step_error_part", 0.0)
-        return step_error(course[0] - course[1], course, share, part)
+        found = step_error(course[0] - course[1], course, share, part)
+        # Both runs are off by what neither has seen, and that in which direction is not kept.
+        return np.full_like(found, np.inf) if self.info.get("unseen") else found
 
     @property
     def basis(self) -> Any:
@@ -111,6 +114,13 @@ class Solution(Result):
 
     def times_of(self, name: str) -> np.ndarray:
         """The times at which one observable was recorded."""
+        known = list(self.observables)
+        if name not in known:
+            raise checks.InputError(
+                "name",
+                f"must be an observable of this run ({', '.join(known) or 'it has none'}), but is "
+                f"{checks.shown(name)}{checks.did_you_mean(name, known)}",
+            )
         return self.sparse_times.get(name, self.times)
 
     def dataset(self) -> io.Dataset:

@@ -34,7 +34,8 @@ BASIS_MARGIN = 1.5
 BY_CHANCE_ON_GRIDS, BY_CHANCE = 1 / 2, 1 / 20
 DECAYING_MARGIN = 4 / 3  # on top: energies of decaying states obey no minimum principle
 # Of an energy: where a poorer basis changes more, errors need not fall with each function yet.
-UNSURE = 1e-2
+UNSURE = 1e-3
+ENOUGH = 1e-2  # of it, that a richer basis may change it by and be the last
 SETTLED = 1 / 4  # of all that richer bases have gained may come from the last
 ROUNDS = 4  # of richer bases
 MOST_UNKNOWNS = 8192  # of a richer basis, if it is not one of twice the size
@@ -91,13 +92,15 @@ def compared(
 
     with warnings.catch_warnings():  # all has been said with the states in hand
         warnings.simplefilter("ignore", UserWarning)
+        missed, hidden = between.changes(H, eig), between.closer(H, eig, on)
         for name, other in _others(H):
             coarse = on(other)
             change = np.abs(energies - coarse) * _error_per_change(H.model, H.basis, other.basis)
             by[name] = np.maximum(by.get(name, 0.0), _stated(change, least))
-        missed = between.changes(H, eig)
         if missed is not None:
             by["spacing"] = np.maximum(by.get("spacing", 0.0), _stated(missed, least))
+        if hidden is not None:
+            by["points"] = _stated(hidden, least)
         for name, error in by.items():
             if np.any(error > UNSURE * _scale(energies)):
                 by[name] = np.maximum(error, _stated(_gained(H, name, energies, on), least))
@@ -141,7 +144,7 @@ def _gained(
             break
         found = on(H.origin.remade(discretize(H.model, richer)))
         change, step = np.abs(found - energies), np.abs(found - last)
-        enough = UNSURE * _scale(found)
+        enough = ENOUGH * _scale(found)
         if basis is not H.basis:
             enough = np.maximum(enough, SETTLED * change.max())
         if np.all(step <= enough):

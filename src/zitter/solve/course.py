@@ -1,6 +1,6 @@
 """The course of a run, from record to record: what `evolve` and sweeps compile.
 
-A `Context` stays the same, a `State` changes; `record` is one step of the driver (`loop`).
+A `Context` stays the same, a `State` changes; `part` is one step of the driver (`loop`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from zitter.observables.base import Observable
 from zitter.propagators.base import Propagator, Repeat, repeated
 from zitter.remade import parted
 from zitter.solve import guards, remembering
+from zitter.terms import model_guards
 
 
 class Context(eqx.Module):
@@ -38,6 +39,16 @@ class Context(eqx.Module):
     def starting(self, *psi: jax.Array) -> Context:
         """The same for runs from ψ, or from any of several."""
         return dataclasses.replace(self, propagator=self.propagator.starting(*psi))
+
+    @property
+    def part(self) -> int:
+        """Steps that the driver counts as one."""
+        return guards.part(self.save_every)
+
+    @property
+    def apart(self) -> int:
+        """How many of these lie between two records."""
+        return self.save_every // self.part
 
     @property
     def edges(self) -> tuple[edges.Edge, ...]:
@@ -134,19 +145,41 @@ def _stepped(context: Context, state: State, steps: int, repeat: Repeat) -> Stat
             absorbed = absorbed + guards.difference(H.basis, whole, masked)
         return State(state.steps + 1, method.enter(masked), memory, state.reached, absorbed)
 
-    return repeat(body, state, steps, unroll=method.unroll)
+    return repeat(body, state, steps, unroll=method.unroll(H))
 
 
 def record(
     context: Context, state: State, repeat: Repeat = repeated
 ) -> tuple[State, dict[str, jax.Array]]:
     """One record interval: observables of the state at its start, then the steps."""
+    return _looked_and_advanced(context, state, context.save_every, repeat), _seen(context, state)
+
+
+def part(
+    context: Context, state: State, begins: jax.Array | None = None
+) -> tuple[State, dict[str, jax.Array]]:
+    """The same of a part of an interval. Only the first of each looks (`begins`, where states that
+    are carried together know it of all of them): those after it return zeros, which nobody keeps.
+    """
+    seen = functools.partial(_seen, context, state)
+    if context.apart == 1:
+        values = seen()
+    else:
+        begins = state.steps % context.save_every == 0 if begins is None else begins
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(seen))
+        values = jax.lax.cond(begins, seen, lambda: nothing)
+    return _looked_and_advanced(context, state, context.part, repeated), values
+
+
+def _seen(context: Context, state: State) -> dict[str, jax.Array]:
     values = measure(context, context.observables, state)
-    if context.save_states:
-        values["states"] = state.psi
+    return values | {"states": state.psi} if context.save_states else values
+
+
+def _looked_and_advanced(context: Context, state: State, steps: int, repeat: Repeat) -> State:
     reached = edges.largest(context.edges, state.psi, state.reached)
     state = State(state.steps, state.psi, state.memory, reached, state.absorbed)
-    return advance(context, state, context.save_every, repeat), values
+    return advance(context, state, steps, repeat)
 
 
 def course(context: Context, psi: jax.Array, records: int, tail: int, on: Any) -> Any:
@@ -209,10 +242,31 @@ def vitals(context: Context, state: State) -> dict[str, Any]:
     }
 
 
-def problem(context: Context, state: State, before: float, norm: float) -> str | None:
-    """A sentence that ends a run, by its state, and its norm before and now."""
+def problem(
+    context: Context, state: State, before: float, norm: float, since: int = 0
+) -> str | None:
+    """A sentence that ends a run, by its state, its norm before and now, and the step since which
+    something may be wrong."""
     problem = context.propagator.problem(context.H, state.memory, context.dt)
     if problem is not None:
         return problem
+    if not np.isfinite(norm) and (reason := spoilt(context, since, int(state.steps))):
+        return reason
     t = float(context.start + state.steps * context.dt)
     return guards.Account.of(context.H).problem(t, before, norm, state.absorbed)
+
+
+def spoilt(context: Context, since: int, steps: int) -> str | None:
+    """Whether it is H that has made a state infinite or NaN between two steps, as a sentence."""
+    # At the ends and in the middle of these steps, or of as many as take no time to speak of.
+    count = int(np.clip(2**25 // context.H.basis.size, 2**8, 2**15))
+    count = min(count, 2 * (steps - since) + 1)
+    halves = np.linspace(2 * since, 2 * steps, count).round()
+    when = model_guards.first_spoilt(context.H, context.start + halves * context.dt / 2)
+    if when is None:
+        return None
+    return (
+        f"The state became infinite or NaN before t = {context.start + steps * context.dt:g}, as H "
+        f"is at t = {when:g}: give a potential and light that are finite until the end, or an "
+        "earlier end."
+    )

@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import operator
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,8 +23,8 @@ from zitter.observables.base import Observable, prepared
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.remade import parted
-from zitter.results import STEP_MARGIN, Eigenstates, Solution, step_error
-from zitter.solve import course, guards, kinks, requests, trials, watching
+from zitter.results import Eigenstates, Solution
+from zitter.solve import course, guards, requests, step_errors, trials, unseen, watching
 from zitter.solve.course import Context, State
 from zitter.solve.stationary import eigenstates
 from zitter.stored import Kept
@@ -114,6 +112,9 @@ def prepare(
     # At least the time and one number for each observable.
     runtime.require_memory("save_every", 8 * (1 + len(observables)) * (steps // save_every))
     save_states = checks.boolean("save_states", save_states)
+    if save_states and runtime.on_host():  # where records wait
+        states = math.prod(H.basis.shape) * jnp.dtype(dtype).itemsize
+        runtime.require_memory("save_states", states * (steps // save_every))
     step_check = checks.boolean("step_check", step_check)
     step_limit = float(checks.positive("step_limit", step_limit))
     H = H.astype(jnp.finfo(dtype).dtype)
@@ -159,16 +160,49 @@ class Plan:
     undivided: tuple[Observable, ...]  # as on one device
     checked_with: Propagator | None = None  # the method as given, where the step is to be checked
     step_limit: float = guards.STEP_LIMIT
+    checks_another: bool = False  # what there is to say is said of that one
 
     @property
     def records(self) -> int:
-        """Whole record intervals; the loop makes a record at the start of each."""
+        """Whole record intervals, with a record at the start of each."""
         return self.steps // self.context.save_every
 
     @property
     def tail(self) -> int:
         """Steps after the last whole interval, so that the run ends where it was asked to."""
         return self.steps % self.context.save_every
+
+    @property
+    def parts(self) -> int:
+        """Steps of the driver: all of the run but for less than one of them."""
+        return self.steps // self.context.part
+
+    @property
+    def rest(self) -> int:
+        """Steps after the last whole part."""
+        return self.steps % self.context.part
+
+    @property
+    def looks(self) -> int:
+        """Those of them that measure the state they begin with."""
+        return -(-self.parts // self.context.apart)
+
+    @property
+    def driven(self) -> dict[str, Any]:
+        """What the driver is told of these steps."""
+        context = self.context
+        return {
+            "counted": context.part,
+            "recorded": context.apart,
+            "finish_steps": self.rest,
+            "axis": loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
+        }
+
+    def last(self, outcome: loop.Outcome) -> list[Any]:
+        """The states of the last records, which the loop does not make: that at the end, and one
+        before the rest of the steps if it is due there."""
+        due = self.rest and self.parts * self.context.part % self.context.save_every == 0
+        return [outcome.state, outcome.end] if due else [outcome.end]
 
     @property
     def recorded(self) -> int:
@@ -206,15 +240,17 @@ class Plan:
                 before, vitals = context.H.basis.norm(psi), course.vitals(context, ends[-1])
                 guards.report(context.H, float(self.times[-1]), before, vitals)
             return self._assemble(ends, recorded, {}, {})
+        self.warn_of_unseen([psi])
         started = time.perf_counter()
         watcher = watching.Watcher(context, self.H, outside, psi)
         kept = self._checkpoint(checkpoint, checkpoint_every, given)
-        finish = (lambda state: course.advance_compiled(context, state, tail)) if tail else None
+        rest = self.rest
+        finish = (lambda state: course.advance_compiled(context, state, rest)) if rest else None
         outcome = loop.drive(
-            course.record,
+            course.part,
             context,
             course.begin(context, psi),
-            records,
+            self.parts,
             label="evolving",
             guard=watcher.guard,
             visit=watcher.visit if outside else None,
@@ -222,14 +258,11 @@ class Plan:
             checkpoint=kept,
             resume=resume,
             progress=progress,
-            counted=context.save_every,
             finish=finish,
-            finish_steps=tail,
-            axis=loop.Axis("time", float(context.start), float(context.save_every * context.dt)),
+            **self.driven,
         )
         # Factors of matrices would only take memory while the step is checked.
-        ends = [outcome.state, outcome.end] if tail else [outcome.state]
-        ends = [parted(end)[1] for end in ends]
+        ends = [parted(end)[1] for end in self.last(outcome)]
         recorded, visits = outcome.records, outcome.visits
         del outcome
         twice = self._checking_run(given, kept)
@@ -239,7 +272,7 @@ class Plan:
         left = float(edges.gone(context.H.basis, psi, ends[-1].psi))
         info |= edges.judged(context.edges, ends[-1].psi, ends[-1].reached, left)
         guards.warn_of_spoilt_norm(context.H, *norms, ends[-1].absorbed)
-        sparse = {o.name: (visits[f"time_{o.name}"], visits[o.name]) for o in outside}
+        sparse = watcher.to_the_end(visits, ends[-1])
         solution = self._assemble(ends, recorded, sparse, info)
         if isinstance(twice, Unchecked):
             solution.info["step_check"] = str(twice)
@@ -287,6 +320,11 @@ class Plan:
         if self.steps < 2:
             return Unchecked("a run of one step has none of twice the length")
         span, dt = tuple(self.times[[0, -1]]), 2 * self.context.dt
+        steps, every = requests.count_steps(span[1] - span[0], dt), self.context.save_every
+        # With records as in the run its program serves here, too, where the method is the same. In
+        # long runs to measure so often would take longer than to compile another one.
+        apart = steps % every and every < self.steps
+        every = steps if apart or self.recorded > segments.LONG else every
         try:
             with guards.silence():
                 plan = prepare(
@@ -296,7 +334,7 @@ class Plan:
                     dt,
                     self.checked_with,
                     (),
-                    self.steps,
+                    every,
                     like=self.context.propagator,
                 )
         except (checks.InputError, Unsupported) as error:  # an explicit method may not bear it
@@ -304,48 +342,31 @@ class Plan:
         inside = tuple(o for o in self.observables if requests.in_loop(o))
         context = dataclasses.replace(plan.context, observables=self.context.observables)
         return dataclasses.replace(
-            plan, context=context, observables=inside, undivided=self.undivided
+            plan,
+            context=context,
+            observables=inside,
+            undivided=self.undivided,
+            checks_another=True,
         )
 
     def compare(self, solution: Solution, twice: Solution) -> None:
-        """2|X_Δt − X_{rΔt}|/(rᵖ − 1), r ≈ 2, for a method of order p: Richardson's estimate with a
-        margin, of ψ and of what was measured on it in the end (`step_error`)."""
-        assert self.checked_with is not None
-        steps = twice.info["dt"], solution.info["dt"]
-        span = float(self.times[0]), float(self.times[-1])
-        order = self.checked_with.convergence_order(self.H)
-        order = kinks.reliable_order(order, self.H, *span, steps)
-        share = STEP_MARGIN / ((steps[0] / steps[1]) ** order - 1)
-        basis, pair = self.context.H.basis, (twice.final, solution.final)
-        distance = float(basis.norm(operator.sub(*map(basis.divide, pair))))
-        # Steps far too long may agree in what is wrong with those twice as long. The method's own
-        # estimate is a part of the norm, of which the larger of both ends counts.
-        own = float(solution.info.get("error_estimate", 0.0))
-        norm = float(basis.norm(basis.divide(solution.final)))
-        largest = max(norm, (norm**2 + max(solution.info["norm_loss"], 0.0)) ** 0.5)
-        error = max(share * distance, own * largest if own > self.step_limit else 0.0)
-        part = error / largest
-        solution.info |= {"step_error": error, "step_error_share": share, "step_error_part": part}
-        solution.twice = runtime.to_host(twice.final)
-        solution.step_errors = {
-            name: step_error(
-                data[-1] - solution.observables[name][-1],
-                solution.observables[name],
-                share,
-                part,
-            )
-            for name, data in twice.observables.items()
-        }
-        # What has a pace of its own is measured once more, at the end, in both.
-        end = float(self.times[-1])
-        for o in self.observables:
-            if not requests.in_loop(o):
-                found = [
-                    np.asarray(o.evaluate(self.H, jnp.asarray(self.H.basis.cut_evenly(psi)), end))
-                    for psi in pair
-                ]
-                course = solution.observables[o.name]
-                solution.step_errors[o.name] = step_error(found[0] - found[1], course, share, part)
+        """What a run with twice the step says of this one."""
+        step_errors.compare(self, solution, twice)
+
+    @functools.cached_property
+    def unseen(self) -> list[unseen.Piece]:
+        """What changes within the steps, and is not seen by them."""
+        if self.checks_another:
+            return []
+        context, nodes = self.context, self.context.propagator.nodes
+        return unseen.of_run(self.H, nodes, float(context.start), float(context.dt), self.steps)
+
+    def warn_of_unseen(self, psi: Sequence[jax.Array]) -> None:
+        """Where runs from these states may be off by more than the limit for it."""
+        missed = [unseen.lost(self.unseen, self.context.H, one) for one in psi if self.unseen]
+        if max(missed, default=0.0) > self.step_limit:
+            enough = min(piece.enough for piece in self.unseen)
+            guards.warn_of_unseen(max(missed), self.step_limit, enough)
 
     def warn_of_steps(self, infos: Sequence[dict[str, Any]], norms: Sequence[float]) -> None:
         """Of the worst of several runs of this form, where its steps were too long; `norms` are
@@ -422,25 +443,34 @@ class Plan:
     @functools.cached_property
     def program(self) -> segments.Program:
         """The compiled loop; it knows its memory. Nothing is allocated to find out."""
-        return segments.compiled(course.record, self.context, self.begun[0], self.records)
+        return segments.compiled(course.part, self.context, self.begun[0], self.parts)
 
-    def seconds(self, psi: jax.Array) -> float:
-        """Time of all steps, estimated by running a few record intervals on the device,
-        or shorter ones.
+    @functools.cached_property
+    def checking(self) -> tuple[int, segments.Program] | None:
+        """Of the run that checks the step the number of records, and the loop, often the same as
+        here; None where there is no such run."""
+        coarse = self.coarse()
+        if not isinstance(coarse, Plan):
+            return None
+        if segments.alike(self.context, coarse.context):
+            row = segments.record_shape(course.part, coarse.context, self.begun[0])
+            if segments.most_records(jax.tree.leaves(row), coarse.parts) == self.program.capacity:
+                return coarse.recorded, self.program
+        return coarse.recorded, coarse.program
+
+    def tried(self, psi: jax.Array) -> segments.Trial:
+        """What all steps take, estimated by running a few parts on the device, or shorter ones.
 
         Pulses begin with nothing, where iterations are few: half of the steps count as those from
         the middle of the run on.
         """
-        # Of intervals that are long a shorter one is compiled, which tells time, but not memory.
+        # Of parts that are long a shorter one is compiled, which tells time, but not memory.
         every = trials.interval(self.context)
         context = trials.shortened(self.context, every)
         begun = course.begin(context, context.H.basis.divide(psi))
-        intervals = self.records * self.context.save_every / every
-        program = self.program
+        parts, program, looks = float(self.parts), self.program, self.looks
         if context is not self.context:
-            program = segments.compiled(course.record, context, begun, math.ceil(intervals))
-        seconds = program.seconds(context, begun, intervals)
-        if not context.H.time_dependent:
-            return seconds
-        middle = eqx.tree_at(lambda s: s.steps, begun, begun.steps + self.steps // 2)
-        return 0.5 * (seconds + program.seconds(context, middle, intervals))
+            parts = looks = parts * self.context.part / every
+            program = segments.compiled(course.part, context, begun, math.ceil(parts))
+        at = (0, self.steps // 2) if context.H.time_dependent else (0,)
+        return trials.tried(program, context, begun, parts, looks, at)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,7 @@ MISCOUNTED = 0.2  # of what was absorbed, where rates are sampled, a few steps a
 SAMPLED = 16  # steps at most between two samples
 MOST_NAMED = 16  # points of a scan
 LOOKED = 128  # steps at most between two looks at the edges of the basis
+SHORTEST, LONGEST = 16, 1024  # steps after which a run can be saved, if its records are far apart
 
 
 class AccuracyWarning(UserWarning):
@@ -74,6 +76,20 @@ def looks(steps: int) -> int:
         return steps
     found = [k for k in range(LOOKED // 4, LOOKED + 1) if steps % k == 0]
     return found[-1] if found else LOOKED
+
+
+@functools.cache
+def part(steps: int) -> int:
+    """Steps between moments at which a run can be saved: those between records, or an even part of
+    them, so that far records keep nobody waiting: up to 128, with rates sampled as often, or what
+    comes next. Only of numbers that none from 16 to 1024 divides it is all of them."""
+    if steps <= 2 * LOOKED:
+        return steps
+    close = [k for k in range(LOOKED // 2, LOOKED + 1) if steps % k == 0]
+    alike = [k for k in close if stride(k) == stride(steps)]
+    far = [k for k in range(SHORTEST, LONGEST + 1) if steps % k == 0]
+    far.sort(key=lambda k: abs(math.log(k / LOOKED)))
+    return next(iter(alike[::-1] + close[::-1] + far), steps)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +233,8 @@ def warn_of_steps(
     errors are judged as parts, as those of the propagators are; `order` is p where the error falls
     as Δtᵖ.
     """
-    pairs = zip(infos, norms, strict=True)
+    # Of what is not seen everything was said before the run.
+    pairs = [(i, norm) for i, norm in zip(infos, norms, strict=True) if not i.get("unseen")]
     checked = max((info.get("step_error", 0.0) / norm for info, norm in pairs), default=0.0)
     own = [info.get("error_estimate", 0.0) for info in infos]
     unknown = [info["step_check"] for info in infos if "step_check" in info]
@@ -234,6 +251,16 @@ def warn_of_steps(
     else:
         return
     warnings.warn(f"{text} (limit {limit:g}): {advice}", AccuracyWarning, stacklevel=caller())
+
+
+def warn_of_unseen(missed: float, limit: float, enough: float) -> None:
+    """Of light or motion that comes and goes within the steps, before the run."""
+    warnings.warn(
+        f"light or motion within the steps is not seen by them, and may change the state by "
+        f"{min(missed, 2**0.5):.1e} of its norm (limit {limit:g}): take dt = {enough:.2g} or less",
+        AccuracyWarning,
+        stacklevel=caller(),
+    )
 
 
 @contextlib.contextmanager

@@ -43,20 +43,26 @@ def memory_of_run(plan: Plan) -> int:
     psi = given_bytes(plan.H.basis, plan.dtype)  # who gives it keeps it
     buffers = program.capacity * program.record
     finding = [memory_of_solver(*_levels(plan, o)) or 0 for o in plan.observables if o.levels]
-    # Records wait in the memory of the host.
-    records = plan.recorded * program.record + _visited(plan) if runtime.on_host() else 0
+    records = memory_of_records(plan)
     least = program.memory - program.state - program.made - buffers
     beginning = plan.begun[1]
     looping = program.memory + psi + records
     joining = least + psi + program.state + 2 * records
     checking = 0
-    if plan.checked_with is not None:
+    if plan.checking is not None:
+        recorded, other = plan.checking
         method = plan.context.propagator
         # It may prepare its method for its own step, beside what the run has prepared.
         prepared = 0 if method.any_step else segments.bytes_of(method)
-        running = max(beginning, program.memory - buffers + psi)
-        checking = running + program.state + records + prepared
+        running = max(beginning, other.memory - other.capacity * other.record + psi)
+        again = recorded * other.record if runtime.on_host() else 0
+        checking = running + program.state + records + again + prepared
     return max(beginning, looping + max(finding, default=0), checking, joining) + _undivided(plan)
+
+
+def memory_of_records(plan: Plan) -> int:
+    """They wait in the memory of the host."""
+    return plan.recorded * plan.program.record + _visited(plan) if runtime.on_host() else 0
 
 
 def given_bytes(basis: Basis, dtype: Any) -> int:
@@ -84,10 +90,25 @@ def _undivided(plan: Plan) -> int:
     return segments.bytes_of([array for array in given if not is_part(array)])
 
 
-def seconds_of_run(plan: Plan, psi: jax.Array) -> float:
-    """All steps, half of them again where the step is checked, and visits of the host."""
-    steps = plan.seconds(psi) * plan.steps / (plan.records * plan.context.save_every)
-    return steps * (1.0 if plan.checked_with is None else 1.5) + _seconds_of_visits(plan, psi)
+def of_run(plan: Plan, psi: jax.Array) -> Needs:
+    """All of a run from a state like ψ: half of its steps again where they are checked, and visits
+    of the host."""
+    tried = plan.tried(psi)
+    steps = tried.seconds * plan.steps / (plan.parts * plan.context.part)
+    seconds = steps * (1.0 if plan.checking is None else 1.5) + _seconds_of_visits(plan, psi)
+    compiling = plan.program.seconds_to_compile
+    if plan.checking is not None and plan.checking[1] is not plan.program:
+        compiling += plan.checking[1].seconds_to_compile
+    return Needs(memory_of_run(plan) + tried.scratch, seconds, compiling)
+
+
+def written_by_run(plan: Plan, checkpoints: int) -> int:
+    """Bytes of the first state, of so many checkpoints and of the result; records are in both."""
+    psi = plan.H.basis.size * plan.dtype.itemsize
+    records = plan.recorded * plan.program.record + _visited(plan)
+    ends = 1 if plan.checking is None else 2  # that of the check is kept beside its own
+    state = runtime.device_count() * plan.program.state
+    return psi + checkpoints * state + ends * psi + 2 * records
 
 
 def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
@@ -105,7 +126,7 @@ def _seconds_of_visits(plan: Plan, psi: jax.Array) -> float:
             if o.levels:  # for a plan that is not run they are not found
                 seconds += of_solver(*_levels(plan, o)).seconds or 0.0
             # The check of the step measures twice more, at the end.
-            total += seconds * (1 + plan.records // o.every + 2 * (plan.checked_with is not None))
+            total += seconds * (1 + plan.records // o.every + 2 * (plan.checking is not None))
     return total
 
 
@@ -127,7 +148,7 @@ def _visited(plan: Plan) -> int:
     for o in plan.observables:
         if not requests.in_loop(o):
             size = int(np.prod([len(x) if x is not None else 1 for _, x in o.dims(plan.H)]))
-            total += 8 * size * (1 + plan.records // o.every)
+            total += 8 * size * (2 + plan.records // o.every)
     return total
 
 
@@ -145,7 +166,8 @@ def of_solver(
     memory = memory_of_solver(H, n, solver) if memory is None else memory
     with warnings.catch_warnings():  # the run says what there is to say of its own basis
         warnings.simplefilter("ignore", UserWarning)
-        others = [(h, n, recommended(h, n)) for h in accuracy.others(H)] if checked else []
+        there = solver.on_other_bases
+        others = [(h, n, there or recommended(h, n)) for h in accuracy.others(H)] if checked else []
         own = solver_trials.times(H, n, solver)
         more = _times_of_others(others, (H, n, solver), own)
     if memory is not None and others:  # the states that were found stay
@@ -167,9 +189,18 @@ def _times_of_others(
             tried, spent = largest, solver_trials.times(*largest)
     if spent is None:
         return None
-    power = 3 if tried[2].few_rounds(1) is None else 1  # dense matrices, or states of each round
-    shares = ((other[0].basis.size / tried[0].basis.size) ** power for other in others)
+    shares = (_share(other, tried) for other in others)
     return solver_trials.Times(sum(shares) * spent.running, len(others) * spent.compiling)
+
+
+def _share(other: Search, tried: Search) -> float:
+    """How many times the work: of factors, of dense matrices, or of the states of each round."""
+    factors = [search[2].factors(search[0]) for search in (other, tried)]
+    if factors[0] is not None and factors[1] is not None:
+        return factors[0].operations / factors[1].operations
+    H, _, solver = tried
+    power = 3 if solver.few_rounds(1) is None and not H.basis.finds_states(H.operator) else 1
+    return (other[0].basis.size / tried[0].basis.size) ** power
 
 
 def memory_of_solver(H: Hamiltonian, n: int, solver: Eigensolver) -> int | None:

@@ -12,13 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks, runtime
-from zitter.bases.base import Basis
+from zitter.bases.base import Basis, check_norm
 from zitter.hamiltonian import Hamiltonian
 from zitter.linalg.base import Unsupported
 from zitter.observables.base import Observable
 from zitter.propagators.base import Propagator
 from zitter.propagators.recommended import recommended as recommended_propagator
 from zitter.results import Eigenstates, Solution
+from zitter.solve import guards
+
+MOST_APART = 2**30  # steps between records: they are counted in 32 bits
 
 
 def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
@@ -31,10 +34,12 @@ def checked(H, psi0, propagator) -> tuple[Hamiltonian, jax.Array, Propagator]:
     if not checks.is_traced(psi):
         with jax.ensure_compile_time_eval():  # inside `jax.jit` all of jnp would be traced
             finite, somewhere = bool(jnp.all(jnp.isfinite(psi))), bool(jnp.any(psi))
-        if not finite:
-            raise checks.InputError("psi0", "must be finite everywhere, but is not")
-        if not somewhere:
-            raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
+            if not finite:
+                raise checks.InputError("psi0", "must be finite everywhere, but is not")
+            if not somewhere:
+                raise checks.InputError("psi0", "must not vanish, but is zero everywhere")
+            if not checks.is_traced(H.basis):
+                check_norm("psi0", H.basis, psi)
     propagator = recommended_propagator(H) if propagator is None else propagator
     return H, psi, checks.instance("propagator", propagator, Propagator)
 
@@ -50,7 +55,7 @@ def _state(psi0: Any, basis: Basis) -> jax.Array:
             fault = checks.shown(psi0) if psi0 is not None else "None"
         case _:
             try:
-                return runtime.as_state(basis.cut_evenly(psi0))
+                return runtime.as_state(basis.cut_evenly(runtime.native(psi0)))
             except (TypeError, ValueError):
                 fault = checks.shown(psi0)
     raise checks.InputError("psi0", f"must be an array of coefficients, but is {fault}")
@@ -135,4 +140,13 @@ def record_interval(save_every: int | None, steps: int) -> int:
     if save_every is None:
         return max(1, steps // 1000)
     save_every = checks.integer("save_every", save_every, 1)
-    return min(save_every, steps)
+    if save_every < steps:
+        return save_every
+    if steps <= 2 * guards.LOOKED:
+        return steps
+    # The ends alone are recorded, perhaps not those of a longer run that goes on with this one: it
+    # has to have the same parts to be saved after. Another number only where there were none.
+    save_every = min(save_every, MOST_APART)
+    if guards.part(save_every) < save_every:
+        return save_every
+    return guards.LOOKED * math.ceil(save_every / guards.LOOKED)

@@ -31,6 +31,9 @@ FEW_ROUNDS = 10
 WORTH_COUNTING = 2.0  # times more rounds than on the coarser grid
 PATIENCE = 5.0  # seconds for the rounds on the coarser grid, after the first
 DENSE_PILOT = 400
+OPERATIONS, FACTORIZED = 3e9, 2_000  # of a factorization that is tried, and its unknowns
+SHORT = 1.0  # seconds of a trial that is repeated
+BY_CHANNELS = 1_000_000  # numbers of all states that are found for a trial, in a second or two
 
 
 class Times(NamedTuple):
@@ -44,6 +47,11 @@ def times(H: Hamiltonian, n: int, solver: Eigensolver) -> Times | None:
     """Rounds as many as a coarser grid takes, each as long as here or on a grid of `TIMED`; None
     where a trial is not possible, or would take long itself."""
     if solver.few_rounds(1) is None:
+        if solver.factors(H) is not None:
+            return _with_factors(H, n, solver) if n <= MOST_STATES else None
+        if H.basis.finds_states(H.operator):  # channel by channel
+            few = n * H.basis.size <= BY_CHANNELS
+            return Times(_alone(solver, H, n), 0.0) if few else None
         dense = solver.memory(H, n) is not None
         return Times(_seconds_of_lapack(H.basis.size), 0.0) if dense else None
     if n > MOST_STATES:
@@ -64,6 +72,38 @@ def times(H: Hamiltonian, n: int, solver: Eigensolver) -> Times | None:
     share = H.basis.size / there.basis.size
     running = share * (one + max(more - one, 0.0) / 2 * max(rounds - 1, 0))
     return Times(running, max(first - one, 0.0))
+
+
+def _with_factors(H: Hamiltonian, n: int, solver: Eigensolver) -> Times | None:
+    """As on a coarser grid: one factorization, and solutions with its factors."""
+    try:
+        there, size = H, PILOT
+        while (coarse := solver.factors(there)) and size > n:
+            if coarse.operations <= OPERATIONS and there.basis.size <= FACTORIZED:
+                break
+            there, size = _coarser(H, size)[0], size // 2
+        here = solver.factors(H)
+        if here is None or coarse is None or 4 * n > there.basis.size:
+            return None
+        whole = _alone(solver, there, n)
+        if whole < SHORT:  # what only the first call does is no part of it
+            whole = _alone(solver, there, n)
+        tick = time.perf_counter()
+        solver.factorize(there)
+        factorizing = min(whole, time.perf_counter() - tick)
+    # On a coarser grid the energy may be an eigenvalue, or the search end without one.
+    except (checks.InputError, Unsupported, checks.RunError, RuntimeError, np.linalg.LinAlgError):
+        return None
+    more = here.operations / coarse.operations, here.numbers / coarse.numbers
+    return Times(more[0] * factorizing + more[1] * (whole - factorizing), 0.0)
+
+
+def _alone(solver: Eigensolver, H: Hamiltonian, n: int) -> float:
+    tick = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jax.block_until_ready(solver.solve(H, n)[1])
+    return time.perf_counter() - tick
 
 
 def _coarser(H: Hamiltonian, size: int) -> tuple[Hamiltonian, float]:

@@ -110,8 +110,8 @@ def energy_errors(
     is); of that and the change itself the larger is taken. Since the change of one level may vanish
     by chance, no state is trusted beyond half of the largest.
     Of splines the number, and of states that decay also rmax, lmax and the angle of the contour
-    are varied, and the changes are added. Where these cannot be poorer, or say more than 1 % of an
-    energy, richer ones are tried as well.
+    are varied, and the changes are added. Where these cannot be poorer, or say more than 0.1 % of
+    an energy, richer ones are tried as well. What integrals over more points change is added.
     Where a potential of the user's own jumps between two points of a grid, the edge may be off by
     half a spacing: what that shifts a level by is added.
     """

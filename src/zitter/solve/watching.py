@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from zitter import runtime
 from zitter.solve import course
@@ -21,13 +22,19 @@ class Watcher:
         self.observables = observables
         self.interval = math.gcd(*(o.every for o in observables)) if observables else None
         self.norm = float(context.H.basis.norm(psi))
+        self.judged = 0  # the last step that was
 
     def guard(self, state: State, done: int) -> str | None:
         norm = float(self.context.H.basis.norm(state.psi))
-        return course.problem(self.context, state, self.norm, norm)
+        problem = course.problem(self.context, state, self.norm, norm, self.judged)
+        self.judged = int(state.steps)
+        return problem
+
+    def time(self, state: State) -> float:
+        return float(self.context.start + state.steps * self.context.dt)
 
     def visit(self, state: State, done: int) -> dict[str, Any]:
-        t = float(self.context.start + state.steps * self.context.dt)
+        t = self.time(state)
         seen: dict[str, Any] = {}
         for o in self.observables:
             if done % o.every == 0:
@@ -38,6 +45,21 @@ class Watcher:
                     value = course.measure_compiled(self.context, (o,), state)[o.name]
                 seen |= {o.name: value, f"time_{o.name}": t}
         return seen
+
+    def to_the_end(
+        self, visits: dict[str, np.ndarray], end: State
+    ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """(times, values) of each observable, the last ones at the end of the run."""
+        t, found = self.time(end), {}
+        last = None
+        for o in self.observables:
+            times, values = visits[f"time_{o.name}"], visits[o.name]
+            if times[-1] != t:
+                last = last or self.visit(end, 0)
+                times = np.append(times, t)
+                values = np.concatenate([values, runtime.to_host(last[o.name])[None]])
+            found[o.name] = times, values
+        return found
 
 
 def facts(

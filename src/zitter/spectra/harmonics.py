@@ -105,9 +105,9 @@ class HarmonicSpectrum:
 
         A straight plateau and beyond it the fall of an Airy function, |Ai(x)|² ~ e^{−4/3 x^{3/2}}:
         at the cutoff two classical orbits become one. The fit ends four decades below the plateau,
-        or where the fall ends in a floor. For hydrogen at 800 and 1064 nm and 0.6 to 2e14 W/cm²
-        n₀ is within 1.6 orders of Ip + 3.17 Up; the harmonics reach two to four orders further
-        before they are a decade weaker.
+        or where the fall ends in a floor. Of hydrogen in a pulse of 800 nm n₀ is that of
+        Ip + 3.17 Up to 0.7 orders (tests/spectra/test_harmonics_and_focus.py); harmonics of some
+        more orders are not much weaker.
         """
         if not np.any(self.intensity):
             raise checks.InputError("signal", "must not be zero to have a cutoff, but is")

@@ -116,7 +116,18 @@ def _axis(key: str, values: list[Any] | None, given: str, table: dict[str, Any])
             f"{key} must be the same for all items, but is to vary: one sweep or run for each "
             f"would do, with --{name} and an --out of its own",
         )
-    unit = _split(_found(table, key))[1]
+    own = _found(table, key)
+    # A section is a table; inside it another name or table may stand instead.
+    if isinstance(own, dict) and any(
+        not isinstance(v, dict) and ("." not in key or not isinstance(v, str)) for v in values
+    ):
+        inside = next((name for name in own if name != "type"), "key")
+        raise checks.InputError(
+            "--over",
+            f"{key} must be a key with a value, but is a table: name a key in it, such as "
+            f"{key}.{inside}",
+        )
+    unit = _split(own)[1]
     if unit:
         values = [f"{inline(v)} {unit}" if _plain(v) else v for v in values]
     if len(values) != len({_meaning(value) for value in values}):

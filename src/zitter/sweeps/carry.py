@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from jax.errors import JaxRuntimeError, JAXTypeError
 
-from zitter import batches, cases, checks, files, loop, runtime, same_run
+from zitter import batches, cases, checks, files, locks, loop, runtime, same_run
 from zitter.cases import memory
 from zitter.cases.physics import bases_kept
 from zitter.linalg.base import Unsupported
@@ -214,6 +214,7 @@ def _alone(case: cases.Case, job: cases.Job) -> Result | Exception:
             goes_on = begun.exists() and files.kept_text(begun) == case.fingerprint()
             if not goes_on:
                 _clear(job)
+            locks.take_again(job.checkpoint)
             files.write_text(begun, case.fingerprint())
             return case.resume(job) if goes_on else case.run(job)
     except loop.Interrupted:

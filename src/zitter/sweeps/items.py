@@ -100,10 +100,12 @@ class Store:
 
     def keep(self, item: Item, result: Result) -> None:
         result.input = item.document.text
+        locks.take_again(self.folder)
         result.save(self.file(item))
         self._reason(item).unlink(missing_ok=True)
 
     def fail(self, item: Item, sentence: str) -> None:
+        locks.take_again(self.folder)
         files.write_text(self._reason(item), sentence)
 
     def failure(self, item: Item) -> str | None:
@@ -138,4 +140,5 @@ class Store:
         self, what: str, wait: locks.Wait = lambda who: None
     ) -> contextlib.AbstractContextManager[None]:
         """For this process alone; until then it waits for who is at work on the same."""
+        locks.take_again(self.folder)
         return locks.held(self.folder / "locks" / what, "--out", wait)

@@ -33,7 +33,7 @@ class ComplexAbsorber(Term):
     def __init__(self, width: float | str, delta: float = 0.2, mass: float | str = 1.0):
         self.width = checks.positive("width", width, "length")
         self.delta = checks.positive("delta", delta)
-        self.mass = checks.positive("mass", mass, "mass")
+        self.mass = checks.mass(mass)
 
     def discretize(self, basis: Basis) -> list[Contribution]:
         return [Absorbing(basis.absorber(self.width, self._strength))]

@@ -86,8 +86,9 @@ class GarveyJackmanGreen(_Core):
 
     ξ and η minimize the energy of a Slater determinant in this potential (R. H. Garvey,
     C. H. Jackman and A. E. S. Green, Phys. Rev. A 12, 1144 (1975), Table I, neutral atoms). It is
-    the one such fit that has krypton. Valence levels are off by 1 to 12 % (krypton: 12.5 eV, and
-    14.0 measured); own `xi` or `eta` move them to where they are wanted.
+    the one such fit that has krypton. Valence levels are off by 1.5 to 10.9 % (krypton: 12.5 eV,
+    and 14.0 measured; held by tests/terms/test_atoms.py); own `xi` or `eta` move them to where they
+    are wanted.
     """
 
     charge: int = eqx.field(static=True)

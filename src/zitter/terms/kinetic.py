@@ -28,7 +28,7 @@ class Kinetic(Term):
     order: Order = eqx.field(static=True)
 
     def __init__(self, mass: float | str = 1.0, order: Order = "spectral"):
-        self.mass = checks.positive("mass", mass, "mass")
+        self.mass = checks.mass(mass)
         self.order = checks.choice("order", order, ORDERS)
 
     def discretize(self, basis: Basis) -> list[Contribution]:

@@ -185,7 +185,7 @@ class VelocityGauge(Term):
 
     def __init__(self, pulse: Field, order: Order = "spectral", mass: float | str = 1.0):
         self.pulse = checks.instance("pulse", pulse, Field)
-        self.mass = checks.positive("mass", mass, "mass")
+        self.mass = checks.mass(mass)
         self.order = checks.choice("order", order, ORDERS)
 
     @property

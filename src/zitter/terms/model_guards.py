@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -11,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zitter import checks
+from zitter.fields import FieldSum
 from zitter.hamiltonian import Driven, Moving, TimeDependent
 from zitter.keywords import caller
 
@@ -34,11 +37,12 @@ def check_terms(model: Model) -> None:
                     f"terms[{later}]",
                     f"must differ from those before it, but is the same {name} as terms[{earlier}]",
                 )
-            if type(other) is not type(term) and _same_light(other, term):
+            if _same_light(other, term):
+                again = "one gauge" if type(other) is not type(term) else "once"
                 raise checks.InputError(
                     f"terms[{later}]",
-                    f"must not couple light that is there already, but {name} takes the pulse of "
-                    f"{type(other).__name__}: one gauge is enough",
+                    f"must not couple light that is there already, but {name} takes a pulse of "
+                    f"{type(other).__name__}: {again} is enough",
                 )
 
 
@@ -76,16 +80,29 @@ def check_finite(position: int, term: Term, pieces: Any) -> None:
 
 def check_start(H: Hamiltonian, t: float) -> None:
     """Refuse a first moment at which what changes with time is not finite."""
-    for part in H.changing:
-        match part:
-            case Driven():
-                made: Any = part.factor(t)
-            case Moving():
-                made = part.at(t)
-            case _:
-                continue
-        if any(_bad_places(leaf) for leaf in jax.tree.leaves(made)):
-            raise checks.InputError("t", f"must begin where H is finite, but at {t:g} it is not")
+    if any(_bad_places(leaf) for leaf in _changing(H, t)):
+        raise checks.InputError("t", f"must begin where H is finite, but at {t:g} it is not")
+
+
+def first_spoilt(H: Hamiltonian, times: np.ndarray) -> float | None:
+    """The first of these times at which what changes with time is not finite, if any is."""
+    bad = np.asarray(_spoilt(H, times)) if H.changing else np.zeros(len(times), bool)
+    return float(times[np.argmax(bad)]) if np.any(bad) else None
+
+
+@eqx.filter_jit
+def _spoilt(H: Hamiltonian, times: Any) -> jax.Array:
+    def at(t: Any) -> jax.Array:
+        leaves = [leaf for leaf in _changing(H, t) if eqx.is_inexact_array(leaf)]
+        return jnp.any(jnp.stack([False, *(jnp.any(~jnp.isfinite(leaf)) for leaf in leaves)]))
+
+    return jax.lax.map(at, jnp.asarray(times))
+
+
+def _changing(H: Hamiltonian, t: Any) -> list[Any]:
+    """The numbers of H at t that are made anew for each time."""
+    parts = [part.factor(t) for part in H.changing if isinstance(part, Driven)]
+    return jax.tree.leaves([parts, [p.at(t) for p in H.changing if isinstance(p, Moving)]])
 
 
 def warn_without_motion(model: Model | None) -> None:
@@ -108,13 +125,20 @@ def _bad_places(leaf: Any) -> int:
         return int(np.size(leaf) - jnp.count_nonzero(jnp.isfinite(leaf)))
 
 
-def _equal(one: Term, other: Term) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     try:
         return bool(eqx.tree_equal(one, other))
     except (TypeError, ValueError):  # static parts that cannot be compared
         return False
 
 
+def _pulses(term: Term) -> Sequence[Any]:
+    """Those that its light is the sum of."""
+    light = term.light
+    if light is None:
+        return ()
+    return light.fields if isinstance(light, FieldSum) else (light,)
+
+
 def _same_light(one: Term, other: Term) -> bool:
-    lights = [term.light for term in (one, other)]
-    return None not in lights and _equal(*lights)
+    return any(_equal(*pair) for pair in itertools.product(_pulses(one), _pulses(other)))

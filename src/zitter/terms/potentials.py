@@ -78,7 +78,7 @@ class Harmonic(OneBody):
         if not values:
             raise checks.InputError("frequency", "must be a number or one for each axis, but is []")
         self.frequency = values[0] if single else _stacked(values)
-        self.mass = checks.positive("mass", mass, "mass")
+        self.mass = checks.mass(mass)
         self.center = checks.array("center", center)
 
     def value(self, *coordinates):
@@ -240,7 +240,7 @@ class Coulomb(Centers):
     ):
         Centers.__init__(self, Z, centers, motion)
         self.singularity = checks.choice("singularity", singularity, SINGULARITIES)
-        self.mass = checks.positive("mass", mass, "mass")
+        self.mass = checks.mass(mass)
 
     def around(self, charge, distance_squared, basis):
         if basis.dimension == 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -94,7 +96,8 @@ class Potential(Term):
             values = jnp.asarray(self.expression(**used))
         else:
             assert self.function is not None
-            given = self.function(*points) if t is None else self.function(*points, t)
+            with _traceable():
+                given = self.function(*points) if t is None else self.function(*points, t)
             try:
                 values = jnp.asarray(given)
             except (TypeError, ValueError):
@@ -183,6 +186,26 @@ class _MovingPotential(eqx.Module):
 
         operator = multiplication(self.basis, sample, self.term.source, self.places)
         return cast_reals(operator, dtype)  # one that absorbs is complex
+
+
+@contextlib.contextmanager
+def _traceable() -> Iterator[None]:
+    """A function that asks for a number where there are many, or none yet, is told what to do."""
+    try:
+        yield
+    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError) as error:
+        fault = error
+    except (TypeError, ValueError) as error:
+        if not re.search("truth value of an array|only scalar arrays", str(error), re.IGNORECASE):
+            raise
+        fault = error
+    else:
+        return
+    raise checks.InputError(
+        "function",
+        "must be made of jax.numpy, which takes all places and times at once, but is not: use "
+        "jnp.where(condition, a, b) instead of if, and functions of jnp instead of math and np",
+    ) from fault
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[int, float]:

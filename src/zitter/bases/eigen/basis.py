@@ -300,7 +300,7 @@ def _whole_numbers(key: str, data: dict[str, io.Variable], count: int) -> list[i
     if key not in data:
         return None
     numbers = checks.array(key, data[key].data, (count,))
-    if np.any(numbers % 1):
+    if np.iscomplexobj(numbers) or np.any(numbers % 1):
         raise checks.InputError(key, f"must be whole numbers, but is {numbers.tolist()}")
     return [int(x) for x in numbers]
 

@@ -224,8 +224,8 @@ class Grid(Basis):
     def rescaled(self, factor: float) -> Grid:
         return scaling.scaled_grid(self, factor)
 
-    def moved(self, part: float) -> tuple[Grid, Callable[[Any], np.ndarray]]:
-        return scaling.moved(self, part)
+    def moved(self, parts: Sequence[float]) -> tuple[Grid, Callable[[Any], np.ndarray]]:
+        return scaling.moved(self, parts)
 
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         others = (self.rescaled(factor) for factor in scaling.COARSER)

@@ -92,12 +92,15 @@ def depths(grid: Grid, width: float) -> list[tuple[np.ndarray, float]]:
 
 def sphere(grid: Grid, radius: float) -> Diagonal:
     """1 where all particles are within `radius` of the middle of the box."""
-    inside, farthest = np.ones((1,) * grid.ndim, bool), 0.0
+    every = []
     for particle in range(grid.particles):
         center = grid.center[particle * grid.dimension : (particle + 1) * grid.dimension]
-        squares = [(x - c) ** 2 for x, c in zip(grid.coordinates(particle), center, strict=True)]
+        places = zip(grid.coordinates(particle), center, strict=True)
+        every.append([(x - c) ** 2 for x, c in places])
+    farthest = max(math.sqrt(sum(float(square.max()) for square in squares)) for squares in every)
+    check_something_outside(radius, farthest)  # first: of what passes the square is a number
+    inside = np.ones((1,) * grid.ndim, bool)
+    for squares in every:
         inside = inside & (sum(squares[1:], squares[0]) <= radius**2)
-        farthest = max(farthest, math.sqrt(sum(float(square.max()) for square in squares)))
-    check_something_outside(radius, farthest)
     # As truth values: a program has it as a constant, of an eighth of the size of numbers.
     return Diagonal(inside, grid.shape)

@@ -38,19 +38,19 @@ def in_same_box(grid: Grid, shape: Sequence[int]) -> Grid:
     )
 
 
-def moved(grid: Grid, part: float) -> tuple[Grid, Callable[[Any], Any]]:
-    """The points `part` of a spacing further along each axis, between two walls one more of them,
+def moved(grid: Grid, parts: Sequence[float]) -> tuple[Grid, Callable[[Any], Any]]:
+    """The points a part of the spacing further along each axis, between two walls one more of them,
     and the way of a state there: by the plane waves or sines that pass through its points."""
     edge = 0 if grid.boundary == "periodic" else 1
     shape = tuple(n + edge for n in grid.shape)
-    steps = [(part - 0.5 * edge) * h for h in grid.spacing]
+    steps = [(part - 0.5 * edge) * h for part, h in zip(parts, grid.spacing, strict=True)]
     center = tuple(c + step for c, step in zip(grid.center, steps, strict=True))
 
     def there(psi: Any) -> Any:
         # What is small would take longer to compile than to transform.
         xp: Any = np if grid.size < LARGE else jnp
         psi = xp.asarray(psi)
-        for axis in range(psi.ndim):
+        for axis, part in enumerate(parts):
             psi = xp.swapaxes(_between(xp, xp.swapaxes(psi, 0, axis), part, bool(edge)), 0, axis)
         return psi
 

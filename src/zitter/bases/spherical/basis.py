@@ -194,6 +194,9 @@ class SphericalBasis(Basis):
     def sparse_overlap(self):
         return sparse.kron(sparse.identity(self.shape[0]), sparse_bands(self.radial.overlap))
 
+    def closer(self) -> SphericalBasis:
+        return SphericalBasis(self.radial.closer(), self.lmax, self.m)
+
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         """The last l counts where H couples channels; otherwise each l stands alone.
 

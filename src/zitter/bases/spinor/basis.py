@@ -250,6 +250,10 @@ class SpinorBasis(Basis):
 
     # Stationary states. What works with this basis imports it, so it is imported when asked for.
 
+    def closer(self) -> SpinorBasis:
+        rest = self.kappa_max, self.mu_max, self.c, self.order
+        return SpinorBasis(self.radial.closer(), *rest)
+
     def poorer(self, operator: Operator) -> dict[str, tuple[Basis, ...]]:
         rest = self.kappa_max, self.mu_max, self.c, self.order
         fewer = other_splines.poorer(self.radial)["splines"]

@@ -28,10 +28,10 @@ def stationary(
     basis: SpinorBasis, operator: Operator, n: int, near: float | None
 ) -> tuple[np.ndarray, Any, str] | None:
     """One κ at a time, where H keeps κ and μ."""
-    if near is not None:
-        return *nearest_spinors(basis, operator, n, near), HOW
     if not basis.finds_states(operator):
         return None
+    if near is not None:
+        return *nearest_spinors(basis, operator, n, near), HOW
     return *lowest_electrons(basis, operator, n), HOW
 
 

@@ -13,7 +13,7 @@ import os
 import numpy as np
 
 # Threads of GNU OpenMP that wait for one another spin for milliseconds, and on a busy machine keep
-# the other from its core: 4 ms an update of 32³ points instead of 0.05. It reads this only once.
+# the other from its core, so that a small update takes many times as long. It is read only once.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba  # type: ignore[import-not-found]

@@ -70,11 +70,7 @@ class Combinations(eqx.Module):
         return self._parts(r, 1, dtype)
 
     def derivatives(self, r: Any, dtype: Any) -> tuple[Any, Any, Any]:
-        """φ, ∇φ and ∇²φ, made in double: in the Laplacian large terms cancel.
-
-        Made in float32, the Laplacian of CO (cc-pVTZ) errs five to eight times as much as by
-        rounding at the end.
-        """
+        """φ, ∇φ and ∇²φ, made in double: in the Laplacian large terms cancel."""
         value, slope, laplacian = self._parts(r, 2, jnp.float64)
         return value.astype(dtype), slope.astype(dtype), laplacian.astype(dtype)
 
