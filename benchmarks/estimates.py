@@ -174,7 +174,7 @@ CASES = {
     "optimize, variance": GAS + '[optimize]\n'
     'method = { type = "VarianceMinimization", iterations = 2 }\nwalkers = 4096\ndraws = 4\n',
     "vmc, pseudopotential": CARBON
-    + "[vmc]\nwalkers = 65536\nblocks = 4\nstride = 2\nequilibration = 10\n",
+    + "[vmc]\nwalkers = 262144\nblocks = 4\nstride = 2\nequilibration = 10\n",
 }  # fmt: skip
 # The same with next to nothing to do: what the interpreter, its libraries and programs take.
 SMALLER = {

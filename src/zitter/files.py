@@ -34,7 +34,8 @@ from zitter import checks
 
 TEMPORARY = ".*.tmp"  # how names of files look that are not whole yet
 DAY = 86400.0  # seconds
-_WRITER = re.compile(r"@([^@]+)@(\d+)@[0-9a-f]+\.tmp$")
+# Of earlier versions they do not name the writer.
+_WRITER = re.compile(r"(@(?P<host>[^@]+)@(?P<process>\d+)@|\.)[0-9a-f]{12}\.tmp$")
 _MARK = b"zitter\x00\x02"
 _TRAILER = struct.Struct(f"<{len(_MARK)}sQ32s")
 _CHUNK = 2**22
@@ -231,17 +232,27 @@ def append(path: Path, text: str) -> None:
         disk.append(path, text.encode())
 
 
-def clear_temporary(folder: Path, shared: bool = False) -> None:
-    """Remove what a killed run was writing.
+def clear_temporary(*folders: Path, shared: bool = False) -> None:
+    """Remove what a killed run was writing in these folders, and not in those inside them, which
+    may be another run's.
 
-    In a `shared` folder others may be at work, on machines whose locks are not seen here: of files
+    In `shared` folders others may be at work, on machines whose locks are not seen here: of files
     there the writer must be gone. Elsewhere nobody else may be at work.
     """
-    for file in folder.glob(f"**/{TEMPORARY}"):
-        host, process = match.groups() if (match := _WRITER.search(file.name)) else ("", "0")
-        with contextlib.suppress(OSError):
-            if not shared or is_abandoned(file, host, process):
-                disk.remove(file)
+    for folder in folders:
+        for file in folder.glob(TEMPORARY):
+            match = _WRITER.search(file.name)
+            if match is None:  # somebody else's
+                continue
+            host, process = match["host"] or "", match["process"] or "0"
+            with contextlib.suppress(OSError):
+                if not shared or is_abandoned(file, host, process):
+                    disk.remove(file)
+
+
+def tree(folder: Path) -> list[Path]:
+    """A folder, and all inside it."""
+    return [Path(place) for place, _, _ in os.walk(folder)]
 
 
 def is_abandoned(path: Path, host: str, process: str) -> bool:

@@ -263,6 +263,22 @@ def test_the_next_run_clears_temporary_files(tmp_path):
     assert not list(run.out.glob(f"**/{files.TEMPORARY}"))
 
 
+@pytest.mark.parametrize("kind", ["evolve", "sweep"])
+def test_files_that_are_not_the_runs_own_stay(tmp_path, kind):
+    """Neither those of other programs nor those of a run at work in a folder inside."""
+    run = Run(kind, tmp_path)
+    other = run.out / "inside"
+    alive = f"@{socket.gethostname()[:64]}@{os.getpid()}@0123456789ab.tmp"
+    (other / "checkpoint").mkdir(parents=True)
+    names = [".notes.tmp", "inside/.notes.tmp", f"inside/.result.h5{alive}",
+             f"inside/checkpoint/.state.h5{alive}"]  # fmt: skip
+    for name in names:
+        (run.out / name).write_bytes(b"mine")
+    with locks.held(other, "--out"):
+        assert run.status() == 0
+    assert all((run.out / name).read_bytes() == b"mine" for name in names)
+
+
 def test_a_sweep_leaves_alone_what_another_machine_is_writing(tmp_path):
     """There locks may not reach; a process that has ended here, or a day, tells that nobody is."""
     here, ended = socket.gethostname()[:64], subprocess.Popen([sys.executable, "-c", ""])

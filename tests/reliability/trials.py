@@ -97,7 +97,9 @@ def small_machine() -> Iterator[None]:
 
 
 def terminate() -> None:
-    os.kill(os.getpid(), signal.SIGTERM)
+    """Of a command that listens; one that has just ended would take all tests with it."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def tried(
@@ -115,6 +117,8 @@ def tried(
             status = action()
     except Hang:
         fault, more = "hang", traceback.format_exc(limit=-12)
+    except KeyboardInterrupt:  # where nobody made a sentence of what `late` asked for
+        fault, more = "interrupted", traceback.format_exc(limit=-12)
     except checks.ZitterError as error:  # of a Python function
         status, more = 2, f"error: {error}"
     except Exception:

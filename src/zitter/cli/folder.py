@@ -50,7 +50,7 @@ class Folder:
         """The directory for this run alone, without what a killed one was writing."""
         self._require_directory()
         with locks.held(self.path, "--out"):
-            files.clear_temporary(self.path)
+            files.clear_temporary(self.path, *files.tree(self.checkpoint))
             yield
 
     def finished(self) -> Result | None:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zitter import checks, loop, runtime, same_run, segments
+from zitter import checks, files, loop, runtime, same_run, segments
 from zitter.qmc import spread
 from zitter.qmc import twists as twisted
 from zitter.qmc.estimators import Estimator, Prepared
@@ -147,6 +147,7 @@ class Run:
             return equilibrate()
         whole, kept = self._keeper("", *about), self._keeper("settled", *about)
         with whole.held():  # where another run is at work, its walkers stay
+            files.clear_temporary(kept.folder)
             found = kept.load(like()) if self.resume else None
             if found is not None:
                 return found[1]

@@ -133,6 +133,8 @@ class Store:
     def clear_killed(self) -> None:
         """Remove what killed sweeps have left; nobody else is at work there, as far as locks tell,
         which not every file system passes on to other machines."""
+        for name in ("items", "parts", "checkpoint"):
+            files.clear_temporary(*files.tree(self.folder / name), shared=True)
         files.clear_temporary(self.folder, shared=True)
         locks.clear(self.folder / "locks")
 

@@ -42,7 +42,8 @@ def needs(
     begun, sampling = _twice(lambda: source.sampled(psi, 1, "estimating"))
     now = source.sampled(psi, 1, "estimating")
     apart = max(program.memory - 2 * samples, program.state + memory_of_piece(psi, now.draws))
-    memory = max(program.memory + (most - 1) * samples, apart + joined + slopes)
+    # Draws go on from walkers that stay until all are drawn.
+    memory = max(program.memory + program.state + (most - 1) * samples, apart + joined + slopes)
     first, judging = _twice(lambda: chosen_step(now, method, tabulate(psi, now.draws)))
     times = grown(method)
     settling = 16 / (8 + draws) * sampling
