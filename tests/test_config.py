@@ -179,6 +179,8 @@ class TestRefusals:
         error = refused(f'title = "{201 * "x"}"\n' + HEAD + EVOLVE)
         assert error.key == "title"
         assert error.message == "must have at most 200 characters, but has 201"
+        error = refused('title = "a\\n\\nerror: fake"\n' + HEAD + EVOLVE)
+        assert error.key == "title" and "one line of printable characters" in error.message
 
     def test_sections(self):
         assert refused(HEAD).key == "evolve"

@@ -70,6 +70,7 @@ RUNS = (
 ROUNDS = f"must be at most {2**31 - 1}, but is 1000000000000"
 SEED = f"must be at most {2**62}"
 PULSE = zt.SineSquared(cycles=1, frequency=0.5, amplitude=0.01)
+SAME = zt.SineSquared(cycles=1, frequency=0.1 + 0.2 + 0.2, amplitude=0.1 * 0.1)  # to rounding
 OTHER = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
 
 
@@ -151,6 +152,33 @@ OTHER = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
         (
             lambda H: zt.evolve(H, np.ones(31), (0, 1), 0.1, checkpoint=7),
             "checkpoint: must be a text or path, but is 7",
+        ),
+        (lambda H: zt.spectra.coulomb_phase(1, 0, 1), "energy: must be positive"),
+        (lambda H: zt.spectra.coulomb_phase(-1, 1.0), "l: must not be negative"),
+        (lambda H: zt.spectra.cutoff_energy(np.nan, 1), "ionization_energy: must be finite"),
+        (lambda H: zt.plot.convergence({"a": [1, 2, 3]}), ".*'a'.: must be .costs, errors., but is"),
+        (
+            lambda H: zt.plot.convergence({"a": ([1, 2], [1])}),
+            ".*'a'.: must have as many errors as costs, but has 1 and 2",
+        ),
+        (lambda H: zt.scan(lambda x: x, x=[1, [2]]), "x: must be a list of at least one value"),
+        (
+            lambda H: zt.discretize(
+                zt.Model([zt.Kinetic(mass=2.0), zt.Coulomb(Z=1)]), zt.Grid((20, 20), 0.2)
+            ),
+            r"terms\[1\].mass: must be that of the kinetic energy, 2, .* but is 1",
+        ),
+        (
+            lambda H: zt.discretize(
+                zt.Model([zt.Kinetic(), zt.LengthGauge(PULSE), zt.VelocityGauge(SAME)]), H.basis
+            ),
+            r"terms\[2\]: must not couple light that is there already",
+        ),
+        (
+            lambda H: zt.discretize(
+                zt.Model([zt.Kinetic(), zt.SoftCoulomb(Z=1), zt.SoftCoulomb(Z=[1])]), H.basis
+            ),
+            r"terms\[2\]: must differ from those before it",
         ),
         (lambda H: zt.load(3), "file: must be a text or path, but is 3"),
         (lambda H: zt.load(None), "file: must be a text or path, but is None"),

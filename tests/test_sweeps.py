@@ -78,6 +78,10 @@ class TestAxes:
         assert sweeps.parse("basis.shape.1=2:10:lin:5", self.TABLE).values == (2, 4, 6, 8, 10)
         assert sweeps.parse("laser.cep=0:1:lin:3", self.TABLE).values == (0.0, 0.5, 1.0)
 
+    def test_keys_of_a_scan_are_not_gone_over(self):
+        with pytest.raises(zt.InputError, match=r"scan\.scan\.x: must be a key of the case"):
+            sweeps.in_file(self.TABLE | {"scan": {"scan": {"x": [1, 2]}}})
+
     def test_lists_are_toml_or_text(self):
         axis = sweeps.parse("laser.wavelength=400 nm, 800 nm", self.TABLE)
         assert (

@@ -102,8 +102,15 @@ def _label(values: dict[str, Values], i: int) -> str:
     return f"{i}: " + ", ".join(f"{name}={text(given[i])}" for name, given in values.items())
 
 
+def _is_list(given: Any) -> bool:
+    try:
+        return np.ndim(given) == 1
+    except ValueError:  # lists of different lengths inside
+        return False
+
+
 def _numbers(name: str, given: Values) -> jax.Array:
-    if isinstance(given, str) or np.ndim(given) != 1 or len(given) == 0:
+    if isinstance(given, str) or not _is_list(given) or len(given) == 0:
         raise checks.InputError(name, f"must be a list of at least one value, but is {given!r}")
     if not checks.is_traced(given):
         dimension = DIMENSIONS.get(name)

@@ -1,5 +1,6 @@
 """Error estimates cover the true errors; boxes that are too small are named."""
 
+import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,18 @@ def test_box_error_of_an_oscillator():
     estimate = np.array(found.info["box_errors"])
     # κ is taken at the wall, and ψ from the first point inside: good to a factor of two.
     assert np.all(estimate > 0.5 * true) and np.all(estimate < 3 * true)
+
+
+@pytest.mark.parametrize("points", [331, 371, 401])
+def test_the_wall_pressure_where_the_grid_is_fine(points):
+    """Walls at ±3.32 to ±4.02 bohr: the first order in what a wall changes, to a few per cent."""
+    H = zt.discretize(zt.Model([zt.Kinetic(), zt.Harmonic(1.0)]), zt.Grid(points, 0.02))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BoxWarning)
+        found = zt.eigenstates(H, 1, zt.Direct())
+    true = found.energies[0] - 0.5
+    assert true > 1e-10
+    assert found.info["box_errors"][0] == pytest.approx(true, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,10 @@ def test_the_comb_gives_every_slot_the_same_walker():
     assert found == dict.fromkeys("12348", True)
 
 
+def test_the_comb_on_two_devices():
+    assert devices.run("walker_combs", 2, [1, 2], 4, [0.6, 3.0]) == {"1": True, "2": True}
+
+
 @pytest.mark.multiprocess
 def test_walkers_move_by_the_same_bits_on_three_devices():
     check(devices.run("walker_runs", 3, [{"walkers": 3}], ["quick dmc"]), 1)

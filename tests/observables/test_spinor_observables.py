@@ -9,7 +9,7 @@ import pytest
 import zitter as zt
 from zitter.bases.spinor.levels import SpinorLevels
 from zitter.observables.space import density_in_plane
-from zitter.spectra import MomentumGrid, momentum_distribution
+from zitter.spectra import MomentumDistribution, MomentumGrid, momentum_distribution
 
 BASIS = zt.SpinorBasis(zt.RadialBSplines(32, 7, 14.0), 3)
 SIDES = np.array([0.6, 0.8])
@@ -25,6 +25,16 @@ def psi():
     rows = (rng.normal(size=(2, *BASIS.shape)) * np.array([1, 1j])[:, None, None]).sum(axis=0)
     rows = np.where((energies > -1) & (energies < 12), rows * np.exp(-np.abs(energies) / 3), 0)
     return BASIS.normalize(levels.to_splines(jnp.asarray(rows)))
+
+
+def test_along_the_axis_integrals_begin_between_momenta():
+    """∫ p dp dφ from |p_z| on, not from the next momentum of the grid: 1 on a ball gives π(p² −
+    p_z²)."""
+    grid = MomentumGrid.spheres(np.linspace(1.0, 2.0, 5), 4, 2)
+    found = MomentumDistribution(grid, np.ones((5, 4, 2)))
+    pz = np.array([0.3, 1.1, -1.37, 1.9])
+    expected = np.pi * (4 - np.maximum(1, pz**2))
+    np.testing.assert_allclose(found.along_axis(pz), expected, rtol=1e-12)
 
 
 def test_momentum_is_that_of_the_distribution(psi):

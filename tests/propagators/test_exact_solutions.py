@@ -7,10 +7,12 @@ import math
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 
 import systems
 import zitter as zt
 from zitter.linalg.diagonal import Diagonal
+from zitter.linalg.tiles import WholeMatrices
 from zitter.propagators.base import ErrorSum
 from zitter.propagators.taylor import taylor_series
 
@@ -73,6 +75,18 @@ def test_tolerance_is_kept_and_not_wasted(method, tol):
     assert system.error(system.run(propagator, steps)) < steps * tol + system.basis_error
     costs = [cost(method(t), system, steps) for t in (1e-3, tol)]
     assert costs[0] < costs[1]
+
+
+@pytest.mark.parametrize(("norm", "tol"), [(20.0, 1e-6), (60.0, 1e-6), (200.0, 1e-8)])
+def test_doublings_do_not_spend_the_tolerance(norm, tol):
+    """Each squaring doubles the error of the exponential that is squared."""
+    A = np.random.default_rng(0).standard_normal((40, 40))
+    X = A + A.T
+    X *= norm / np.linalg.norm(X, 2)
+    method = zt.PatersonStockmeyer(tol).for_norm(norm, 1e-13)
+    real, imag = method.matrix(jnp.asarray(X), WholeMatrices())
+    off = np.asarray(real) + 1j * np.asarray(imag) - scipy.linalg.expm(-1j * X)
+    assert np.linalg.norm(off, 2) < tol
 
 
 @pytest.mark.parametrize("order", [1, 4, 9])

@@ -130,6 +130,64 @@ def test_weights_are_those_of_the_local_energies():
     assert abs(grown[-1]) > 1e-4  # there was something to see
 
 
+def before_a_step(psi, log_weights, trial, energies=None):
+    first = variational.first_state(psi, len(log_weights), seeded(0), jnp.float64)
+    state = diffusion.blank_state(first, jnp.asarray(trial))
+    energies = state.energies if energies is None else jnp.asarray(energies)
+    given = jnp.asarray(log_weights), energies
+    return eqx.tree_at(lambda s: (s.log_weights, s.energies), state, given)
+
+
+def one_step(psi, timestep, state):
+    context = diffusion.Context(
+        psi, jnp.asarray(timestep), jnp.asarray(1), jnp.asarray(False), (), jnp.float64
+    )
+    return jax.jit(lambda s: diffusion._time_step(context, s))(state)
+
+
+def test_walkers_that_are_drawn_anew_bring_their_energies():
+    """The next weights are those of E(R) of the walkers that are there then."""
+    psi, rare = SlaterJastrow(Trap(frequency=1.0, width=0.7)), 1e-3
+    weights = np.array([4.0, 3.0, rare, rare, rare, rare, 0.9, rare])
+    after, _, _ = one_step(psi, 0.01, before_a_step(psi, np.log(weights / weights.mean()), 1.5))
+    assert int(after.counts.combs) == 1
+    anew = variational.everything(psi, after.walkers, (), jax.random.PRNGKey(0), jnp.float64)
+    np.testing.assert_allclose(after.energies, anew[0]["energy"], rtol=1e-10)
+    assert np.unique(np.round(after.energies, 9)).size < len(weights)  # some are there twice
+
+
+def test_local_energies_are_held_near_the_trial_energy():
+    """Within 0.2 √(N/τ), before a step and after it."""
+    psi, tau, trial = SlaterJastrow(Trap(frequency=1.0, width=0.95)), 0.02, 1.45
+    odd = np.array([trial + 50.0, trial - 50.0, *[trial] * 6])
+    after, record, grown = one_step(psi, tau, before_a_step(psi, np.zeros(8), trial, odd))
+    assert int(after.counts.combs) == 0
+    limit = 0.2 * np.sqrt(1 / tau)
+    held = [trial + np.clip(np.asarray(e) - trial, -limit, limit) for e in (odd, after.energies)]
+    logs = -float(record["effective_timestep"]) * (np.mean(held, axis=0) - trial)
+    np.testing.assert_allclose(after.log_weights, logs - float(grown), rtol=0, atol=1e-12)
+
+
+def test_determinants_are_computed_anew_every_fifty_steps():
+    """What rounding has done to an inverse until then is gone, and a step later still there."""
+    psi = SlaterJastrow(ElectronGas(2, 1.0), [U(order=4)])
+    state = before_a_step(psi, np.zeros(4), 0.0)
+    spoilt = jax.tree.map(
+        lambda x: x * (1 + 1e-4) if jnp.issubdtype(x.dtype, jnp.floating) else x, state.walkers
+    )
+    spoilt = eqx.tree_at(lambda w: w.r, spoilt, state.walkers.r)
+    off = {}
+    for done in (diffusion.REFRESH - 1, diffusion.REFRESH):
+        begun = eqx.tree_at(
+            lambda s: (s.walkers, s.counts.steps), state, (spoilt, jnp.asarray(done))
+        )
+        after = one_step(psi, 0.01, begun)[0].walkers
+        anew = variational.refresh(psi, after, jnp.float64)[0]
+        gaps = jax.tree.map(lambda a, b: float(jnp.max(jnp.abs(a - b))), after, anew)
+        off[done] = max(jax.tree.leaves(gaps))
+    assert off[diffusion.REFRESH - 1] < 1e-10 < 1e-6 < off[diffusion.REFRESH]
+
+
 def test_a_walker_of_weight_three_counts_as_three():
     """Energy, its parts and its variance of walkers with whole weights, and of as many copies."""
     rng = np.random.default_rng(7)

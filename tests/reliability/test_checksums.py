@@ -13,7 +13,7 @@ import pytest
 import zitter as zt
 from reliability.disks import Killed, Killing, Watched, put
 from reliability.runs import Run, same
-from zitter import files, io, loop
+from zitter import checkpoints, files, io, loop
 
 
 def dataset(value: float = 1.0) -> io.Dataset:
@@ -100,10 +100,30 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_it(begun, damaged, tm
         again = driven(begun, resume=True)
     assert again.resumed_at == 7
     np.testing.assert_array_equal(again.records["x"], whole.records["x"])
-    # What is damaged has not taken the place of what is not.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         driven(begun, resume=True)
+
+
+def test_a_damaged_state_does_not_become_the_one_before(tmp_path):
+    """The next state that is damaged may be fallen back from as well."""
+    folder, state = tmp_path / "c", jnp.float64(0.3)
+    first = loop.Checkpoint(folder, every=0)
+    with first.held():
+        for done in (1, 2):
+            first.save(done, state, 0, checkpoints.Piece({}, {}))
+    path = folder / "state.h5"
+    flip(path, path.stat().st_size // 2)
+    second = loop.Checkpoint(folder, every=0)
+    with second.held():
+        with pytest.warns(UserWarning, match="damaged"):
+            assert second.load(state)[0] == 1
+        second.save(3, state, 0, checkpoints.Piece({}, {}))
+    files.verify(folder / checkpoints.BEFORE)
+    flip(path, path.stat().st_size // 2)
+    third = loop.Checkpoint(folder, every=0)
+    with third.held(), pytest.warns(UserWarning, match="damaged"):
+        assert third.load(state)[0] == 1
 
 
 @pytest.mark.parametrize("damaged", ["state*.h5", "records-000002.h5"])

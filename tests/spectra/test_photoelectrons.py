@@ -52,6 +52,20 @@ def test_yield_is_cross_section_times_fluence(states, final):
     assert spectra.ionization_yield(states, final) == pytest.approx(expected, rel=2e-4)
 
 
+@pytest.mark.parametrize(
+    ("factor", "energy", "sentence"),
+    [
+        (np.nan, 1.0, "psi: must be finite"),
+        (0.0, 1.0, "psi: must not vanish"),
+        (1.0, 1e300, "energies: must be at most .* hartree in a box of"),
+    ],
+)
+def test_states_and_energies_without_a_spectrum_are_refused(atom, factor, energy, sentence):
+    psi = factor * zt.eigenstates(atom, 1).states[0]
+    with pytest.raises(zt.InputError, match=sentence):
+        spectra.photoelectron_spectrum(atom, psi, [energy])
+
+
 def test_gauges_agree(states, final):
     length = ionized(states, zt.LengthGauge)
     yields = [spectra.ionization_yield(states, psi) for psi in (length, final)]

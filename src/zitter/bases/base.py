@@ -362,6 +362,10 @@ class Basis(eqx.Module):
         None where there is no other, or where it would tell no more."""
         return None
 
+    def one_more_channel(self, operator: Operator) -> tuple[Basis, int, str] | None:
+        """Where the operator keeps l: this basis with one l more, that l, and its key."""
+        return None
+
     # Measuring and showing.
 
     def mean_position(self, psi: jax.Array) -> jax.Array:

@@ -182,6 +182,10 @@ def configure(document: Document, **chosen: Any) -> runtime.Settings:
 def title_of(table: dict[str, Any]) -> str:
     """What a document says it is about."""
     title = checks.instance("title", table.get("title", ""), str)
+    if not title.isprintable():  # it stands in tables, logs and terminals
+        raise checks.InputError(
+            "title", f"must be one line of printable characters, but is {checks.shown(title)}"
+        )
     if len(title) > LONGEST_TITLE:
         raise checks.InputError(
             "title", f"must have at most {LONGEST_TITLE} characters, but has {len(title)}"

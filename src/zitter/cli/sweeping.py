@@ -25,6 +25,7 @@ from zitter import (
 from zitter.cli import arrays, launching, meeting, streams, sweep_estimates
 from zitter.cli.running import keep_compiled_programs, named, stoppable
 from zitter.cli.showing import print_json, print_result
+from zitter.config.document import SCAN
 from zitter.results.sweep import Sweep
 
 
@@ -252,9 +253,10 @@ def _axes(request: Request, document: config.Document) -> list[sweeps.Axis]:
     keys = {axis.key for axis in given}
     axes = [axis for axis in sweeps.in_file(document.table) if axis.key not in keys] + given
     if not axes:
+        there = "an empty [scan]" if SCAN in document.table else "no [scan]"
         raise checks.InputError(
             "--over",
-            "must be given, like laser.intensity=1e13:1e15:log:32, as the file has no [scan]",
+            f"must be given, like laser.intensity=1e13:1e15:log:32, as the file has {there}",
         )
     return axes
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from zitter import checks
 from zitter.plot import style
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ def convergence(
     ax: Axes | None = None,
 ) -> Figure:
     """`curves` maps a method's name to (costs, errors); both axes are logarithmic."""
+    checks.instance("curves", curves, Mapping)
+    for name, pair in curves.items():
+        sizes = [len(checks.array(f"curves[{name!r}]", x, (None,))) for x in _two(name, pair)]
+        if sizes[0] != sizes[1]:
+            raise checks.InputError(
+                f"curves[{name!r}]",
+                f"must have as many errors as costs, but has {sizes[1]} and {sizes[0]}",
+            )
     ax = style.axes_or_new(ax, 7.5, 5.0)
     for i, (name, (costs, errors)) in enumerate(curves.items()):
         pairs = sorted((c, e) for c, e in zip(costs, errors, strict=True) if e > 0)
@@ -37,3 +46,11 @@ def convergence(
     ax.grid(which="major", color=style.FAINT, alpha=0.3, lw=0.5)
     ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.figure_of(ax)
+
+
+def _two(name: str, pair: Any) -> Sequence[Any]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise checks.InputError(
+            f"curves[{name!r}]", f"must be (costs, errors), but is {checks.shown(pair)}"
+        )
+    return pair

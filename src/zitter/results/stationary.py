@@ -83,7 +83,8 @@ class Eigenstates(Result):
     def notes(self) -> list[str]:
         named = {"basis_check": "error by the basis", "box_check": "error by the box"}
         told = {name: str(self.info.get(key, "")) for key, name in named.items()}
-        return [f"{name}: {text}" for name, text in told.items() if text.startswith("none: ")]
+        notes = [f"{name}: {text}" for name, text in told.items() if text.startswith("none: ")]
+        return [*notes, *filter(None, [self.info.get("left_out")])]
 
     def numbers(self) -> dict[str, Any]:
         return {

@@ -4,7 +4,8 @@ Where ψ is off by a part ε, a number A may be off by as much as
 
     |A(ψ + εδ) − A(ψ)|    for δ of the same norm,
 
-to be tried with what is known of the way it went wrong, in every phase. A part p = ‖Pψ‖² of the
+to be tried with what is known of the way it went wrong, in every phase, and ψ + εδ with the norm of
+ψ where H keeps it: what an absorber has taken is as uncertain as the rest. A part p = ‖Pψ‖² of the
 probability, P a projection, may be off by 2ε√p + ε², but by no more than all of it.
 """
 
@@ -25,6 +26,7 @@ def changes(
     part: float,
     directions: Iterable[Any],
     norm: Callable[[Any], Any],
+    kept: bool = True,
 ) -> Numbers:
     """The largest change of each number over all directions, which have the norm of ψ."""
     here, whole = _plain(measured(psi)), float(norm(psi))
@@ -32,7 +34,7 @@ def changes(
     for direction in directions:
         for phase in PHASES:
             other = psi + part * phase * direction
-            there = _plain(measured(other * (whole / norm(other))))
+            there = _plain(measured(other * (whole / norm(other) if kept else 1.0)))
             for name, value in there.items():
                 found[name] = np.maximum(found[name], np.abs(value - here[name]))
     return found

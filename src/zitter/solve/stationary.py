@@ -11,6 +11,7 @@ import numpy as np
 
 from zitter import checks, runtime, same_run
 from zitter.bases.base import Basis
+from zitter.bases.edges import ConvergenceWarning
 from zitter.checkpoints import Checkpoint
 from zitter.eigensolvers import Eigensolver, recommended
 from zitter.eigensolvers.base import residual_norms
@@ -21,6 +22,7 @@ from zitter.linalg.base import cast_reals
 from zitter.results import Eigenstates
 from zitter.rounds import Rounds
 from zitter.solve.accuracy import EnergyErrors, checked_basis, compared
+from zitter.solve.left_out import left_out
 from zitter.stored import Kept
 from zitter.terms import Model, discretize, model_guards
 
@@ -95,6 +97,10 @@ def eigenstates(
     )
     if checks.boolean("basis_check", basis_check):
         found.info |= checked_basis(H, found, eigenstates, solver)
+        missing = left_out(H, found)
+        if missing:
+            found.info["left_out"] = missing
+            warnings.warn(missing, ConvergenceWarning, stacklevel=caller())
     return found
 
 

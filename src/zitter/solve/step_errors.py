@@ -43,8 +43,12 @@ def compare(plan: Plan, solution: Solution, twice: Solution) -> None:
     largest = max(norm, (norm**2 + max(solution.info["norm_loss"], 0.0)) ** 0.5)
     own_error = own * largest if own > plan.step_limit else 0.0
     error = max(share * float(H.basis.norm(apart)), own_error)
-    # But for their phase no two states of a norm are farther apart than that.
-    missed = min(unseen.lost(plan.unseen, H, end) * norm, 2**0.5 * largest)
+    # But for their phase no two states of a norm are farther apart than that; of those that are
+    # off by half of the norm nobody knows how far.
+    farthest = 2**0.5 * largest
+    if error > 0.5 * largest:
+        error = max(error, farthest)
+    missed = min(unseen.lost(plan.unseen, H, end) * norm, farthest)
     if missed > error:
         solution.info["unseen"] = missed
     part = max(error, missed) / largest
@@ -93,7 +97,8 @@ def _widen(
     def both(psi: jax.Array) -> dict[str, Any]:
         return inside(psi) | outside(H.basis.join(psi))
 
-    wider = rough.changes(both, end, part, ways, H.basis.norm)
+    kept = H.hermitian and H.mask is None
+    wider = rough.changes(both, end, part, ways, H.basis.norm, kept)
     for o in plan.observables:
         wide = wider[o.name]
         if o.of_probability:

@@ -25,9 +25,16 @@ from zitter.linalg.bands import lapack_bands
 from zitter.spectra.coulomb_waves import coulomb_waves
 from zitter.spectra.quality import channels_of, check_whole
 
+MOST_WAVES = 1e6  # radians to the edge of a box: far more than splines can follow
+
 
 def coulomb_phase(l: Any, energy: Any, charge: float = 1.0) -> np.ndarray:
     """σ_l = arg Γ(l + 1 − iZ/k)."""
+    energy, l = (checks.array(name, x) for name, x in (("energy", energy), ("l", l)))
+    if np.any(energy <= 0):
+        raise checks.InputError("energy", "must be positive, but is not at all of them")
+    if np.any(l < 0):
+        raise checks.InputError("l", "must not be negative, but is")
     k = np.sqrt(2 * np.asarray(energy, float))
     return np.imag(loggamma(np.asarray(l) + 1 - 1j * charge / k))
 
@@ -116,12 +123,20 @@ def amplitudes(
     energies = np.asarray(checks.array("energies", energies, (None,)), float)
     if np.any(energies <= 0):
         raise checks.InputError("energies", "must be positive, but are not all")
+    edge = float(np.unique(radial.knots)[-2])
+    most = 0.5 * (MOST_WAVES / edge) ** 2
+    if np.any(energies > most):
+        raise checks.InputError(
+            "energies",
+            f"must be at most {most:.3g} hartree in a box of {edge:.4g} bohr, but reach "
+            f"{energies.max():.3g}",
+        )
     check_whole(atom, psi)
     left: float = channels.charge() if charge is None else charge
     image = np.asarray(atom.basis.overlap(jnp.asarray(psi)))
     found = np.zeros((len(image), len(energies)), complex)
     phases = np.zeros((len(image), len(energies)))
-    k, edge = np.sqrt(2 * energies), float(np.unique(radial.knots)[-2])
+    k = np.sqrt(2 * energies)
     F, slope = coulomb_waves(int(channels.l.max()), -max(left, 0.0) / k, k * edge)
     F, slope = np.sqrt(2 / (np.pi * k)) * F, np.sqrt(2 * k / np.pi) * slope
     for l in np.unique(channels.l):

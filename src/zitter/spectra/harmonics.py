@@ -244,4 +244,7 @@ def _window(window: str | tuple[Any, ...], count: int) -> np.ndarray:
 
 def cutoff_energy(ionization_energy: float, ponderomotive_energy: float) -> float:
     """Ip + 3.17 Up (Krause, Schafer & Kulander, Phys. Rev. Lett. 68, 3535 (1992))."""
-    return ionization_energy + 3.17 * ponderomotive_energy
+    bound = checks.non_negative("ionization_energy", ionization_energy, "energy")
+    return bound + 3.17 * checks.non_negative(
+        "ponderomotive_energy", ponderomotive_energy, "energy"
+    )

@@ -77,7 +77,11 @@ def check_whole(H: Hamiltonian, psi: Any) -> None:
         return float(np.real(found))
 
     psi = np.asarray(H.basis.checked(psi))
+    if not np.all(np.isfinite(psi)):
+        raise checks.InputError("psi", "must be finite, but holds infinity or NaN")
     left = probability(psi)
+    if left <= 0:
+        raise checks.InputError("psi", "must not vanish to have a spectrum, but is zero")
     lost = 1 - left
     if lost < (1e-10 if absorbs else 1e-3):
         return

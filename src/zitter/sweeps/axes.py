@@ -78,6 +78,11 @@ def in_file(table: dict[str, Any]) -> list[Axis]:
                 'must be a list of values or a range like "1e13:1e15:log:32", but is '
                 f"{checks.shown(given)}",
             )
+        if key.split(".")[0] == SCAN:
+            raise checks.InputError(
+                f"{SCAN}.{key}",
+                f"must be a key of the case, like laser.intensity, but is one of [{SCAN}] itself",
+            )
         try:
             if isinstance(given, list):
                 found.append(_axis(key, given, inline(given), table))

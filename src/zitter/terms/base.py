@@ -47,9 +47,18 @@ class Term(eqx.Module):
     def discretize(self, basis: Basis) -> list[Contribution]:
         """The operators this term becomes on a basis, or `Unsupported` with the reason."""
 
-    def lattice_order(self, basis: Basis) -> int:
+    def lattice_order(self, basis: Basis) -> float:
         """The power of the spacing with which the error of this term falls on a lattice."""
         return SMOOTH_ORDER
+
+    @property
+    def moving_mass(self) -> Any:
+        """The mass of the particle that it moves, None where it moves none."""
+        return None
+
+    def core_mass(self, basis: Basis) -> Any:
+        """The mass that it takes the particle to have, None where that is nothing to it."""
+        return None
 
 
 def unsupported(term: Term, basis: Basis, advice: str = "") -> Unsupported:
@@ -90,6 +99,7 @@ def discretize(model: Model, basis: Basis) -> Hamiltonian:
     checks.instance("model", model, Model)
     checks.instance("basis", basis, Basis)
     model_guards.check_terms(model)
+    model_guards.check_masses(model, basis)
     _warn_of_nonlocal(model)
     fixed: list[Operator] = []
     changing: list[TimeDependent] = []

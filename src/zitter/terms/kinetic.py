@@ -34,5 +34,9 @@ class Kinetic(Term):
     def discretize(self, basis: Basis) -> list[Contribution]:
         return [basis.kinetic(self.mass, self.order)]
 
+    @property
+    def moving_mass(self) -> Any:
+        return self.mass
+
     def lattice_order(self, basis: Basis) -> int:
         return SMOOTH_ORDER if self.order == "spectral" else self.order

@@ -18,6 +18,7 @@ from zitter.hamiltonian import Driven, Moving, TimeDependent
 from zitter.keywords import caller
 
 if TYPE_CHECKING:
+    from zitter.bases.base import Basis
     from zitter.hamiltonian import Hamiltonian
     from zitter.terms.base import Model, Term
 
@@ -44,6 +45,23 @@ def check_terms(model: Model) -> None:
                     f"must not couple light that is there already, but {name} takes a pulse of "
                     f"{type(other).__name__}: {again} is enough",
                 )
+
+
+def check_masses(model: Model, basis: Basis) -> None:
+    """A core that stands for a pole is made for the particle that moves in it."""
+    moving = {float(m) for t in model.terms if (m := t.moving_mass) is not None and _known(m)}
+    for position, term in enumerate(model.terms):
+        mass = term.core_mass(basis)
+        if mass is not None and _known(mass) and moving and float(mass) not in moving:
+            raise checks.InputError(
+                f"terms[{position}].mass",
+                f"must be that of the kinetic energy, {moving.pop():g}, since the core on a grid "
+                f"is made for it, but is {float(mass):g}",
+            )
+
+
+def _known(mass: Any) -> bool:
+    return not checks.is_traced(mass) and np.ndim(mass) == 0
 
 
 def _check_alone(model: Model) -> None:
@@ -126,10 +144,36 @@ def _bad_places(leaf: Any) -> int:
 
 
 def _equal(one: Any, other: Any) -> bool:
+    """To rounding: 0.1 µm and 100 nm are one wavelength, Z = 1 and Z = [1] one charge."""
     try:
-        return bool(eqx.tree_equal(one, other))
+        if bool(eqx.tree_equal(one, other)):
+            return True
+        if type(one) is not type(other):
+            return False
+        ones, others = (jax.tree.leaves(each, is_leaf=_is_none) for each in (one, other))
+        statics = [eqx.partition(each, _is_number)[1] for each in (one, other)]
+        return (
+            len(ones) == len(others)
+            and all(map(_close, ones, others))
+            and bool(eqx.tree_equal(*statics))
+        )
     except (TypeError, ValueError):  # static parts that cannot be compared
         return False
+
+
+def _is_none(leaf: Any) -> bool:
+    return leaf is None
+
+
+def _is_number(leaf: Any) -> bool:
+    return eqx.is_inexact_array_like(leaf)
+
+
+def _close(one: Any, other: Any) -> bool:
+    if not (_is_number(one) and _is_number(other)):
+        return bool(eqx.tree_equal(one, other))
+    one, other = np.squeeze(one), np.squeeze(other)
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-12, atol=0.0))
 
 
 def _pulses(term: Term) -> Sequence[Any]:

@@ -269,11 +269,16 @@ class Coulomb(Centers):
             basis.check_nuclei(self.charges(len(positions)), positions)
         return pieces
 
-    def lattice_order(self, basis: Basis) -> int:
-        """1 where a pole is sampled as it is, 2 where smooth cores overlap: each is made for −Z/r
+    def core_mass(self, basis: Basis) -> Any:
+        made = self.singularity == "regularized" and basis.lattice is not None
+        return self.mass if made else None
+
+    def lattice_order(self, basis: Basis) -> float:
+        """1 where a pole is sampled as it is, and 1/2 in the plane, where errors fall so slowly
+        that two spacings tell half of them; 2 where smooth cores overlap: each is made for −Z/r
         around it, and in the core of another one it scatters otherwise."""
         if self.singularity != "regularized":
-            return 1
+            return 0.5 if self.singularity == "cut" and basis.dimension == 2 else 1
         positions = self.positions(basis.dimension)
         apart = np.linalg.norm(positions[:, None] - positions, axis=-1)
         apart = apart[~np.eye(len(positions), dtype=bool)]

@@ -217,6 +217,11 @@ class SphericalBasis(Basis):
             return SphericalBasis(other_splines.richer(self.radial), self.lmax, self.m)
         return None
 
+    def one_more_channel(self, operator):
+        if not isinstance(operator, RadialBlocks):
+            return None
+        return SphericalBasis(self.radial, self.lmax + 1, self.m), self.lmax + 1, "lmax"
+
     def finds_states(self, operator):
         return isinstance(operator, RadialBlocks)
 

@@ -272,6 +272,12 @@ class SpinorBasis(Basis):
             return SpinorBasis(other_splines.richer(self.radial), *rest)
         return None
 
+    def one_more_channel(self, operator):
+        if not self.finds_states(operator):
+            return None
+        larger = SpinorBasis(self.radial, self.kappa_max + 1, self.mu_max, self.c, self.order)
+        return larger, self.kappa_max, "kappa_max"
+
     def finds_states(self, operator):
         from zitter.bases.spinor.blocks import SpinorBlocks
 
