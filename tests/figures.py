@@ -299,8 +299,14 @@ def told(page: str, at: int, block: str, comment: re.Match[str]) -> Iterator[Fig
 def checked(
     page: str, line: int, block: str, name: str, printed: str, expression: str
 ) -> Iterator[Figure]:
-    value, projected = evaluated(expression, name)
-    most = supported(expression, name)
+    try:
+        value, projected = evaluated(expression, name)
+        most = supported(expression, name)
+    except (OSError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        fault = f"cannot be computed: {type(error).__name__}: {error}"
+        for text in [printed] if printed.startswith("column ") else listed(printed):
+            yield Figure(page, line, text, name, expression, None, fault)
+        return
     places: list[Any] = []
     if found := re.fullmatch(r"column (\d+)", printed):
         texts, values = [], []

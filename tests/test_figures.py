@@ -158,6 +158,16 @@ def test_what_differs_is_told_and_written_anew(page):
     assert "| 1 | 3.0 (5 %) |" in text
 
 
+def test_a_row_that_is_not_there_hides_no_other_figure(page):
+    text = PAGE.replace('row(what="step")', 'row(what="stride")')
+    page.write_text(text, encoding="utf-8")
+    faults = {f.text: f.fault for f in figures.figures(page)}
+    assert faults["1.5"].startswith("cannot be computed: LookupError: 0 rows")
+    assert faults["9"] == "is 5.0"
+    page.write_text(figures.updated(page), encoding="utf-8")
+    assert "takes 1.5 ms" in page.read_text(encoding="utf-8")
+
+
 def test_a_figure_must_stand_above_its_comment(page):
     page.write_text(PAGE.replace("takes 1.5 ms", "takes 1.52 ms"), encoding="utf-8")
     (wrong,) = [f for f in figures.figures(page) if f.text == "1.5"]

@@ -123,6 +123,7 @@ def test_parts_of_a_sweep_within_the_noise_are_said_to_be(p, measured):
         assert ("less than can be measured: at most" in row.quantity) != measured
         assert row.value == pytest.approx(scale * (p if measured else max(p, 0) + 0.01))
         assert (row.error is not None) == measured
+    assert shares[0].reference is None  # the paper tells it of 678 electrons
     assert electron_gas._drawn(found)["p"] == pytest.approx(p if measured else float("nan"),
                                                             nan_ok=True)  # fmt: skip
 

@@ -268,9 +268,10 @@ def _cost_rows(case: sweep_costs.Case, found: dict[str, float]) -> list[Row]:
         return rows
     share, error = found["p_share"], found["p_share_error"]
     label = f"share of p in the sweep, {_label(case)}"
-    rows.append(
-        Row.difference(label, share, error, PAPER_SHARE[_precision(case)], "paper, N = 678")
-    )
+    # The paper tells it of one gas alone.
+    papers = (case.gas.dimension, case.gas.electrons) == (3, 678)
+    told = (PAPER_SHARE[_precision(case)], "paper") if papers else (None, "zitter")
+    rows.append(Row.difference(label, share, error, *told))
     if case.gas.electrons >= 678:
         # Of a share within its noise, the most that it may be.
         most = share if share > error else max(share, 0.0) + error
