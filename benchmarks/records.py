@@ -7,7 +7,7 @@
     data       the same of the other files of the package: kernels in CUDA, tables, orbitals;
                records made before there was this field have none
     command    the line that made the record
-    device     kind and driver; host: the machine's processor and its load
+    device     kind and driver; host: the machine's processor, and its load before this program ran
     versions   of Python, zitter, JAX, NumPy, SciPy and of each peer
     precision  that zitter was configured for
     timings    how many actions were timed, how often each, and how far apart the times were; which
@@ -43,6 +43,7 @@ SCHEMA = 1
 REPOSITORY = Path(__file__).resolve().parent.parent
 SOURCES = ("src/zitter", "benchmarks")
 WRITTEN = {"--json", "--figure", "--faults", "--out"}  # options that name files of the outcome
+LOAD = os.getloadavg()  # before anything was measured
 TIMED: list[tuple[int, float]] = []  # (repetitions, (longest − shortest)/median) of each action
 
 
@@ -69,7 +70,7 @@ def record(
         "host": {
             "processor": processor(),
             "cores": len(os.sched_getaffinity(0)),
-            "load": list(os.getloadavg()),
+            "load": list(LOAD),
         },
         "versions": versions(*packages),
         "precision": runtime.settings().precision,

@@ -156,7 +156,7 @@ OTHER = zt.SineSquared(cycles=2, frequency=0.5, amplitude=0.01)
         (lambda H: zt.spectra.coulomb_phase(1, 0, 1), "energy: must be positive"),
         (lambda H: zt.spectra.coulomb_phase(-1, 1.0), "l: must not be negative"),
         (lambda H: zt.spectra.cutoff_energy(np.nan, 1), "ionization_energy: must be finite"),
-        (lambda H: zt.plot.convergence({"a": [1, 2, 3]}), ".*'a'.: must be .costs, errors., but is"),
+        (lambda H: zt.plot.convergence({"a": [1, 2, 3]}), ".*'a'.: must be .costs, errors., but"),
         (
             lambda H: zt.plot.convergence({"a": ([1, 2], [1])}),
             ".*'a'.: must have as many errors as costs, but has 1 and 2",

@@ -43,6 +43,8 @@ def test_records_times_and_states():
     assert sol.info["propagator"] == "Taylor"
     assert abs(sol.info["norm_loss"]) < 1e-12
     assert "Solution: 12 records" in repr(sol)
+    for text in (repr(sol), sol.summary()):  # nobody asked for it
+        assert "not checked (step_check=True)" in text
 
 
 class FailingAtTheEnd(zt.Taylor):
@@ -425,6 +427,6 @@ def test_observables_carry_the_error_of_the_step(tmp_path):
     assert again.step_error_of(staying) == pytest.approx(sol.step_error_of(staying), rel=1e-12)
     assert set(again.observables) == {"norm", "dipole", "populations", "density"}
     assert again.numbers()["errors"]["dipole_step_error"].shape == sol.step_errors["dipole"].shape
-    assert "error by the step" in sol.summary()
+    assert "error by the step" in sol.summary() and "not checked" not in sol.summary()
     with pytest.raises(zt.InputError, match="step_check: must have been on"):
         best.step_error_of(staying)

@@ -32,6 +32,8 @@ ERRORS = {
 }
 
 
+UNCHECKED = "not checked (step_check=True)"
+
 # Richardson's estimate is the leading term alone, and too small where steps are long.
 STEP_MARGIN = 2.0
 # Of the relative error of the state, times the range of a number: less is not believed, since what
@@ -207,11 +209,18 @@ class Solution(Result):
         for key, meaning in ERRORS.items():
             if key in self.info:
                 errors.add_row(meaning, tables.short(self.info[key], 3))
+        if self._unchecked:
+            errors.add_row(ERRORS["step_check"], UNCHECKED)
         how = tables.columns("made with", "")
         for key, value in tables.facts(self.info, ERRORS).items():
             how.add_row(key.replace("_", " "), value)
         title = f"{span}, {len(self.times)} records"
         return tables.rendered(title, self._course(), errors, how)
+
+    @property
+    def _unchecked(self) -> bool:
+        """Whether nobody asked for the error by the step size."""
+        return not {"step_error", "step_check"} & self.info.keys()
 
     def _course(self) -> Table:
         grid = tables.columns("observable", "first", "last")
@@ -244,4 +253,6 @@ class Solution(Result):
             shown = ", ".join(f"{x:.8g}" for x in last[:4]) + (", …" if last.size > 4 else "")
             lines.append(f"  {name:<26} {'×'.join(map(str, data.shape)):<12} last {shown}")
         lines += [f"  {key:<26} {value}" for key, value in tables.facts(self.info).items()]
+        if self._unchecked:
+            lines.append(f"  {'error by the step':<26} {UNCHECKED}")
         return "\n".join(lines)
