@@ -9,6 +9,7 @@ import pytest
 
 import zitter as zt
 from zitter.bases.edges import ConvergenceWarning
+from zitter.solve import left_out
 
 
 def oscillator(lmax: int) -> zt.Hamiltonian:
@@ -30,6 +31,20 @@ def test_a_whole_list_has_no_such_note(lmax, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         assert "left_out" not in zt.eigenstates(oscillator(lmax), n, basis_check=True).info
+
+
+def test_states_are_found_where_no_larger_basis_can_be_made(monkeypatch):
+    """And what was said of the basis that was asked for is not said again."""
+
+    def refused(model, basis):
+        warnings.warn("said twice", stacklevel=2)
+        raise zt.InputError("lmax", "must be smaller")
+
+    monkeypatch.setattr(left_out, "discretize", refused)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        found = zt.eigenstates(oscillator(1), 5, basis_check=True)
+    assert "left_out" not in found.info and len(found.info["energy_errors"]) == 5
 
 
 @pytest.mark.parametrize(("n", "told"), [(6, False), (12, True)])

@@ -6,9 +6,13 @@ list of the lowest ones has gaps as soon as it reaches the lowest level of l = l
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from zitter import checks
 from zitter.hamiltonian import Hamiltonian
+from zitter.linalg.base import Unsupported
 from zitter.results import Eigenstates
 from zitter.terms import discretize
 
@@ -21,8 +25,13 @@ def left_out(H: Hamiltonian, eig: Eigenstates) -> str:
     if more is None or H.model is None or "near" in eig.info or np.iscomplexobj(eig.energies):
         return ""
     basis, l, key = more
-    operator = H.origin.remade(discretize(H.model, basis)).operator
-    lowest = basis.named_state(operator, l, 0, None)[0]
+    try:
+        with warnings.catch_warnings():  # all has been said of the basis that was asked for
+            warnings.simplefilter("ignore", UserWarning)
+            operator = H.origin.remade(discretize(H.model, basis)).operator
+        lowest = basis.named_state(operator, l, 0, None)[0]
+    except (checks.InputError, checks.RunError, Unsupported):  # the states are found
+        return ""
     above = np.asarray(eig.energies) > lowest + EQUAL * abs(lowest)
     if not above.any():
         return ""
